@@ -1,0 +1,19 @@
+// Combines the partial states that attention's splits leave, in ascending order.
+//: split-merge
+#ifndef LANEWISE_SPLIT_MERGE_H
+#define LANEWISE_SPLIT_MERGE_H
+
+#include "attention.h"
+#include "q8_1.h"
+#include "stream.h"
+
+// out: (heads, head_dim) f32.  blocks: its q8_1 form, heads * head_dim / 32 blocks, or
+// null.
+void split_merge_cpu(float *out, struct block_q8_1 *blocks,
+                     const struct attention_partials *p, int heads, int splits,
+                     int head_dim);
+void split_merge_cuda(float *out, struct block_q8_1 *blocks,
+                      const struct attention_partials *p, int heads, int splits,
+                      int head_dim, cudaStream_t stream);
+
+#endif
