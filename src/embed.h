@@ -1,5 +1,5 @@
-// The first step of a token: its row of the embedding table, as floats.
 //: embed
+// The first step of a token: its row of the embedding table, as floats.
 #ifndef LANEWISE_EMBED_H
 #define LANEWISE_EMBED_H
 

@@ -1,6 +1,6 @@
+//: half
 // Sixteen-bit floats, converted by integer arithmetic alone: IEEE half precision (f16) and
 // bfloat16.  Branch-free, so that a compiler can turn a loop of conversions into vectors.
-//: half
 #ifndef LANEWISE_HALF_H
 #define LANEWISE_HALF_H
 

@@ -1,6 +1,6 @@
+//: q4k-repack
 // Q4_K superblocks laid out for a warp, losslessly: all codes first, so that each lane's
 // share is one aligned 8-byte load, then all metadata.
-//: q4k-repack
 #ifndef LANEWISE_Q4K_REPACK_H
 #define LANEWISE_Q4K_REPACK_H
 

@@ -1,5 +1,5 @@
-// The block formats that weights are stored in, and the way back from each to floats.
 //: block-layouts
+// The block formats that weights are stored in, and the way back from each to floats.
 #ifndef LANEWISE_QUANT_BLOCKS_H
 #define LANEWISE_QUANT_BLOCKS_H
 

@@ -1,5 +1,5 @@
-// The one CUDA type that the parts' headers mention, so that C can read them without CUDA.
 //: stream
+// The one CUDA type that the parts' headers mention, so that C can read them without CUDA.
 #ifndef LANEWISE_STREAM_H
 #define LANEWISE_STREAM_H
 

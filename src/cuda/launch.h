@@ -1,5 +1,5 @@
-// Launching a kernel: the one place where a grid meets its arguments.
 //: launch
+// Launching a kernel: the one place where a grid meets its arguments.
 #ifndef LANEWISE_CUDA_LAUNCH_H
 #define LANEWISE_CUDA_LAUNCH_H
 
