@@ -1,12 +1,12 @@
+//: tensor-type
 // How the values of a tensor are stored: the type numbers of the GGUF format, their names,
 // and how many bytes a block of each takes.
-//: tensor-type
 #ifndef LANEWISE_TENSOR_TYPE_H
 #define LANEWISE_TENSOR_TYPE_H
 
 #include <stdint.h>
 
-enum tensor_type {
+enum tensor_type { // the types that this program reads
     TENSOR_F32 = 0,
     TENSOR_F16 = 1,
     TENSOR_Q8_0 = 8,
@@ -16,14 +16,15 @@ enum tensor_type {
     TENSOR_BF16 = 30,
 };
 
+//: tensor-layout
 // What a type number means.  block_values is 0 for a type that this program does not read.
-struct tensor_layout {
+struct block_layout {
     const char *name; // as the format's documentation spells it, "Q4_K"; null if unknown
     int block_values; // values in one block: 1 for plain types, 32 or 256
     int block_bytes;
 };
 
 // The layout of any type number, known or not; never fails.
-struct tensor_layout tensor_layout(uint32_t type);
+struct block_layout tensor_layout(uint32_t type);
 
 #endif
