@@ -1,7 +1,8 @@
+//: error
 // What went wrong, in one sentence.  A function that can fail returns bool and takes a
 // struct error *; on false the text says what, where, what was expected and what was found.
-// Callers add context in front; only main prints it and exits.
-//: error
+// Callers add context in front; only main prints it and exits.  It is always one line: text
+// from a file may hold line feeds and terminal commands, so control characters become "?".
 #ifndef LANEWISE_ERROR_H
 #define LANEWISE_ERROR_H
 

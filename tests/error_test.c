@@ -34,10 +34,21 @@ START_TEST(long_text_is_cut_not_overrun)
 }
 END_TEST
 
+START_TEST(an_error_is_one_line_whatever_a_file_holds)
+{
+    struct error e;
+    failed(&e, "key \"%s\"", "a\nb\x1b[2Jc\x7f");
+    ck_assert_str_eq(e.text, "key \"a?b?[2Jc?\"");
+    failed_in(&e, "%s", "x\ny.gguf");
+    ck_assert_str_eq(e.text, "x?y.gguf: key \"a?b?[2Jc?\"");
+}
+END_TEST
+
 Suite *suite(void)
 {
     Suite *s = suite_create("error");
     add_case(s, "core", failed_formats_and_returns_false, context_goes_in_front, NULL);
-    add_case(s, "limits", long_text_is_cut_not_overrun, NULL);
+    add_case(s, "limits", long_text_is_cut_not_overrun,
+             an_error_is_one_line_whatever_a_file_holds, NULL);
     return s;
 }
