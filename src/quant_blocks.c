@@ -110,7 +110,7 @@ static void dequantize_block(float *out, const void *block, enum tensor_type typ
 //: dequantize-types
 void dequantize_row_cpu(float *out, const void *row, enum tensor_type type, int columns)
 {
-    struct tensor_layout layout = tensor_layout(type);
+    struct block_layout layout = tensor_layout(type);
     const uint8_t *block = row;
     if (type == TENSOR_F32)
         memcpy(out, row, (size_t)columns * sizeof *out);
