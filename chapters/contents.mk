@@ -5,7 +5,7 @@
 chapter-00 :=                                     # Preface
 chapter-01 := error tensor_type gguf              # A file full of tensors
 chapter-02 := half quant_blocks stream launch embed # 256 weights in 144 bytes
-chapter-03 := q4k_repack                          # Weights laid out for a warp
+chapter-03 := q4k_repack embed_q4k                # Weights laid out for a warp
 chapter-04 := reduce q8_1                         # Activations become bytes
 chapter-05 := gemv_q4k                            # One row, one dot product
 chapter-06 := gemv_q6k gemv_float residual        # Six bits, and adding on the way out
@@ -17,6 +17,6 @@ chapter-11 := swiglu                              # A gate for every value
 chapter-12 := argmax                              # Choosing a token
 chapter-13 := backend backend_cpu                 # One interface, two machines
 chapter-14 := model decoder                       # A layer, then all of them
-chapter-16 := tokenizer chat sampler              # Text to tokens and back
+chapter-16 := utf8 bpe tokenizer chat sampler     # Text to tokens and back
 chapter-17 := synth bench                         # Measuring
 chapter-18 := options commands main               # The program

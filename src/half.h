@@ -1,6 +1,9 @@
 //: half
-// Sixteen-bit floats, converted by integer arithmetic alone: IEEE half precision (f16) and
-// bfloat16.  Branch-free, so that a compiler can turn a loop of conversions into vectors.
+// Sixteen-bit floats.  The two formats of GGUF, the bits from the highest to the lowest:
+//   f16   s eeeee mmmmmmmmmm     IEEE half: exponent bias 15, 11 significant bits
+//   bf16  s eeeeeeee mmmmmmm     the upper half of an f32: bias 127, 8 significant bits
+// Conversions from them are exact and free of branches, so that a compiler can turn a loop
+// of them into vector instructions.
 #ifndef LANEWISE_HALF_H
 #define LANEWISE_HALF_H
 
@@ -21,7 +24,8 @@ static inline uint32_t bits_from_float(float x)
     return bits;
 }
 
-// Exact for every half: subnormals, infinities and NaN included.
+//: half-to-float
+// Every half is a float: subnormals, infinities and NaN included.
 static inline float half_to_float(uint16_t half)
 {
     uint32_t sign = (uint32_t)(half & 0x8000) << 16;
@@ -32,7 +36,8 @@ static inline float half_to_float(uint16_t half)
     return float_from_bits(sign | bits);
 }
 
-// Rounds to nearest, ties to even; overflow gives infinity, NaN stays NaN.
+// Rounds to nearest, ties to even; from 65520 up the result is infinity.  Every NaN gives
+// 0x7fff, the NaN that the GPU's conversion gives.
 uint16_t half_from_float(float x);
 
 static inline float bf16_to_float(uint16_t bf16)

@@ -6,8 +6,9 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
-// Queues kernel<<<grid, block>>> on the stream.  A launch that fails leaves its error with
-// the runtime, where the caller's next cudaGetLastError finds it.
+// Queues kernel(arguments...) on the stream, to be run by each thread of grid blocks of
+// block threads.  Returns before it has run.  A launch that fails leaves its error with the
+// runtime, where the caller's next cudaGetLastError finds it.
 template <class... P, class... A>
 void launch(cudaStream_t stream, dim3 grid, dim3 block, void (*kernel)(P...),
             A... arguments)
