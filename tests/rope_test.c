@@ -102,7 +102,7 @@ START_TEST(any_even_head_dim_is_turned)
 {
     const int dims[] = {2, 6, 30, 64, 66, 130, 256};
     for (size_t k = 0; k < sizeof dims / sizeof *dims; k++) {
-        float x[256], y[256];
+        float x[256] = {0}, y[256];
         seeded_fill(x, dims[k], (int)k, 1);
         memcpy(y, x, sizeof x);
         rope_cpu(y, 100, 1e4, 1, dims[k]);
