@@ -48,23 +48,42 @@ static inline void note_bits(const void *data, size_t size, enum bits where,
 // of races know where an allocation ends and which bytes of it were written: they need
 // neither fences nor poison, which would hide from them what they look for.
 #if defined SIMT_RACE || defined __SANITIZE_ADDRESS__
-#define FENCE 0
+constexpr size_t FENCE = 0;
 #else
-#define FENCE 256
+constexpr size_t FENCE = 256;
 #endif
+
+// The bytes of the next array's fences.  A kernel that strays into them reads NaNs, as
+// floats and as halves; and what it makes of them is written nowhere unseen, because an
+// addition turns these signaling NaNs into quiet ones and no two arrays have the same.
+static inline std::vector<unsigned char> new_fence(void)
+{
+    static unsigned serial;
+    serial++;
+    const unsigned word = 0x7f807d00u | (serial >> 8 & 0x3fu) << 16 | (serial & 0xffu);
+    std::vector<unsigned char> fence(FENCE);
+    for (size_t i = 0; i < fence.size(); i++)
+        fence[i] = static_cast<unsigned char>(word >> i % 4 * 8);
+    return fence;
+}
 
 // count values on the device between two fences; freed with its owner.
 template <class T> struct device_array {
     unsigned char *memory = nullptr;
+    std::vector<unsigned char> fence = new_fence();
     T *data = nullptr;
     size_t count = 0;
 
     explicit device_array(size_t n) : count(n) // poisoned: every float in it is NaN
     {
         CHECK_CUDA(cudaMalloc(&memory, bytes() + 2 * FENCE));
-        if (FENCE > 0)
-            CHECK_CUDA(cudaMemset(memory, 0xff, bytes() + 2 * FENCE));
         data = reinterpret_cast<T *>(memory + FENCE);
+        if (fence.empty())
+            return; // the emulation's memory is poison already
+        CHECK_CUDA(cudaMemcpy(memory, fence.data(), FENCE, cudaMemcpyHostToDevice));
+        CHECK_CUDA(cudaMemset(data, 0xff, bytes()));
+        CHECK_CUDA(cudaMemcpy(memory + FENCE + bytes(), fence.data(), FENCE,
+                              cudaMemcpyHostToDevice));
     }
     explicit device_array(const std::vector<T> &values) : device_array(values.size())
     {
@@ -90,10 +109,11 @@ template <class T> struct device_array {
         CHECK_CUDA(cudaGetLastError());
         CHECK_CUDA(cudaDeviceSynchronize());
         CHECK_CUDA(cudaMemcpy(all.data(), memory, all.size(), cudaMemcpyDeviceToHost));
-        for (size_t i = 0; i + 1 <= FENCE; i++) {
-            ck_assert_msg(all[i] == 0xff, "%s:%d: byte %zu before the array was written",
-                          file, line, FENCE - i);
-            ck_assert_msg(all[FENCE + bytes() + i] == 0xff,
+        for (size_t i = 0; i < fence.size(); i++) {
+            ck_assert_msg(all[i] == fence[i],
+                          "%s:%d: byte %zu before the array was written", file, line,
+                          FENCE - i);
+            ck_assert_msg(all[FENCE + bytes() + i] == fence[i],
                           "%s:%d: byte %zu after the array was written", file, line, i);
         }
         note_bits(all.data() + FENCE, bytes(), where, file, line);
