@@ -32,8 +32,10 @@ static inline float half_to_float(uint16_t half)
     uint32_t rest = (uint32_t)(half & 0x7fff) << 13;
     // Scaling by 2^112 moves the exponent's bias from 15 to 127 and normalizes subnormals.
     uint32_t finite = bits_from_float(float_from_bits(rest) * 0x1p112f);
-    uint32_t bits = rest >= 0x7c00u << 13 ? rest | 0x7f800000u : finite;
-    return float_from_bits(sign | bits);
+    // Infinity and NaN get the greatest exponent: a mask, since a choice between a product
+    // and another value would keep a compiler from making vectors of it.
+    uint32_t special = (0u - (uint32_t)(rest >= 0x7c00u << 13)) & 0x7f800000u;
+    return float_from_bits(sign | finite | special);
 }
 
 // Rounds to nearest, ties to even; from 65520 up the result is infinity.  Every NaN gives
