@@ -1,0 +1,269 @@
+// The whole model against its float64 reference: greedy continuations, logits, rewinding.
+#include "decoder.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend_cpu.h"
+#include "main.h"
+
+#define MODEL "data/tales-Q4_K_M.gguf"
+enum { VOCABULARY = 4096, MOST_IDS = 1024 };
+
+static struct gguf file;
+static struct model model;
+static struct backend *backend;
+static struct decoder *decoder;
+
+static void open_decoder(enum kv_type kv, int context, int threads)
+{
+    struct error e;
+    struct backend_options on = {.kv = kv, .threads = threads};
+    struct decoder_options options = {.kv = kv, .context = context};
+    ck_assert_msg(gguf_open(&file, MODEL, &e), "%s", e.text);
+    ck_assert_msg(model_open(&model, &file, &e), "%s", e.text);
+    ck_assert_msg((backend = backend_cpu_new(&on, &e)) != NULL, "%s", e.text);
+    decoder = decoder_new(&model, backend, &options, NULL, NULL, &e);
+    ck_assert_msg(decoder != NULL, "%s", e.text);
+}
+
+static void setup(void)
+{
+    open_decoder(KV_F16, 0, 1);
+}
+
+static void teardown(void)
+{
+    decoder_free(decoder);
+    backend_free(backend);
+    model_close(&model);
+    gguf_close(&file);
+}
+
+static int parse_ids(const char *text, int *ids)
+{
+    int n = 0;
+    for (char *end; *text >= '0' && *text <= '9'; text = *end == ',' ? end + 1 : end) {
+        ck_assert_int_lt(n, MOST_IDS);
+        ids[n++] = (int)strtol(text, &end, 10);
+    }
+    return n;
+}
+
+// Row number `row` of greedy.tsv: the prompt's ids and those that follow.
+static bool golden_row(int row, int *prompt, int *n_prompt, int *next, int *n_next)
+{
+    static char line[1 << 16];
+    FILE *f = fopen("tests/golden/greedy.tsv", "r");
+    ck_assert_ptr_nonnull(f);
+    bool found = false;
+    while (!found && fgets(line, sizeof line, f) != NULL)
+        found = line[0] != '#' && row-- == 0;
+    fclose(f);
+    if (!found)
+        return false;
+    char *ids = strchr(line, '\t') + 1;
+    *n_prompt = parse_ids(ids, prompt);
+    *n_next = parse_ids(strchr(ids, '\t') + 1, next);
+    return true;
+}
+
+static void check_greedy(const int *prompt, int n_prompt, const int *expected, int n)
+{
+    struct error e;
+    int token = -1;
+    decoder_rewind(decoder, 0);
+    ck_assert(decoder_prompt(decoder, prompt, (size_t)n_prompt - 1, &e));
+    ck_assert(decoder_greedy_start(decoder, prompt[n_prompt - 1], n, &e));
+    for (int i = 0; i < n; i++) {
+        ck_assert_msg(decoder_greedy_next(decoder, &token, &e), "%s", e.text);
+        ck_assert_msg(token == expected[i], "token %d is %d, expected %d", i, token,
+                      expected[i]);
+    }
+    decoder_greedy_stop(decoder);
+    ck_assert_int_eq(decoder_position(decoder), n_prompt - 1 + n);
+}
+
+START_TEST(every_golden_row_continues_exactly)
+{
+    int prompt[MOST_IDS], next[MOST_IDS], n_prompt, n_next, rows = 0;
+    while (golden_row(rows, prompt, &n_prompt, next, &n_next)) {
+        check_greedy(prompt, n_prompt, next, n_next);
+        rows++;
+    }
+    ck_assert_int_eq(rows, 6);
+}
+END_TEST
+
+// Reads one line of logits; NMSE of ours against it.
+static double nmse_against(FILE *f, const float *ours)
+{
+    double error = 0, power = 0;
+    for (int i = 0; i < VOCABULARY; i++) {
+        double expected;
+        ck_assert_int_eq(fscanf(f, "%lf", &expected), 1);
+        ck_assert_msg(isfinite(ours[i]), "logit %d is not finite", i);
+        error += (ours[i] - expected) * (ours[i] - expected);
+        power += expected * expected;
+    }
+    return error / power;
+}
+
+static const float *logits_after(int id)
+{
+    struct error e;
+    ck_assert_msg(decoder_prompt(decoder, &id, 1, &e), "%s", e.text);
+    const float *logits = decoder_logits(decoder, &e);
+    ck_assert_ptr_nonnull(logits);
+    return logits;
+}
+
+START_TEST(logits_match_the_float64_reference)
+{
+    const char *const paths[] = {"tests/golden/logits-0.txt", "tests/golden/logits-1.txt"};
+    int prompt[MOST_IDS], next[MOST_IDS], n_prompt, n_next;
+    for (int row = 0; row < 2; row++) {
+        FILE *f = fopen(paths[row], "r");
+        ck_assert_ptr_nonnull(f);
+        ck_assert(golden_row(row, prompt, &n_prompt, next, &n_next));
+        decoder_rewind(decoder, 0);
+        for (int i = 0; i < 8; i++) {
+            double nmse = nmse_against(f, logits_after(prompt[i]));
+            ck_assert_msg(nmse <= 5e-5, "%s, position %d: NMSE %g", paths[row], i, nmse);
+        }
+        fclose(f);
+    }
+}
+END_TEST
+
+START_TEST(logits_match_at_both_sides_of_a_bucket_and_far_out)
+{
+    static char line[1 << 16];
+    int ids[MOST_IDS];
+    FILE *f = fopen("tests/golden/long.txt", "r");
+    ck_assert_ptr_nonnull(f);
+    do
+        ck_assert_ptr_nonnull(fgets(line, sizeof line, f));
+    while (line[0] == '#');
+    int n = parse_ids(line, ids);
+    ck_assert_int_eq(n, 900);
+    for (int i = 0; i < n; i++) {
+        const float *logits = logits_after(ids[i]);
+        if (i != 511 && i != 512 && i != 899)
+            continue;
+        double nmse = nmse_against(f, logits);
+        ck_assert_msg(nmse <= 5e-5, "position %d: NMSE %g", i, nmse);
+    }
+    fclose(f);
+}
+END_TEST
+
+START_TEST(bits_do_not_depend_on_the_number_of_threads)
+{
+    float one[VOCABULARY];
+    const int ids[] = {341, 613, 352, 25, 360, 40};
+    for (size_t i = 0; i < 6; i++)
+        memcpy(one, logits_after(ids[i]), sizeof one);
+    teardown();
+    open_decoder(KV_F16, 0, 3);
+    const float *three = NULL;
+    for (size_t i = 0; i < 6; i++)
+        three = logits_after(ids[i]);
+    ck_assert_mem_eq(one, three, sizeof one);
+}
+END_TEST
+
+START_TEST(bits_do_not_depend_on_an_earlier_conversation)
+{
+    float fresh[VOCABULARY];
+    memcpy(fresh, logits_after(341), sizeof fresh);
+    for (int i = 0; i < 40; i++)
+        logits_after(100 + i);
+    decoder_rewind(decoder, 0);
+    ck_assert_mem_eq(logits_after(341), fresh, sizeof fresh);
+}
+END_TEST
+
+START_TEST(a_greedy_run_cut_short_leaves_the_cache_at_what_was_fed)
+{
+    int prompt[MOST_IDS], next[MOST_IDS], n_prompt, n_next, token;
+    struct error e;
+    ck_assert(golden_row(0, prompt, &n_prompt, next, &n_next));
+    ck_assert(decoder_prompt(decoder, prompt, (size_t)n_prompt - 1, &e));
+    ck_assert(decoder_greedy_start(decoder, prompt[n_prompt - 1], 30, &e));
+    for (int i = 0; i < 5; i++)
+        ck_assert(decoder_greedy_next(decoder, &token, &e));
+    decoder_greedy_stop(decoder);
+    ck_assert_int_eq(decoder_position(decoder), n_prompt + 4);
+    ck_assert(decoder_greedy_start(decoder, token, 10, &e));
+    for (int i = 5; i < 15; i++) {
+        ck_assert(decoder_greedy_next(decoder, &token, &e));
+        ck_assert_int_eq(token, next[i]);
+    }
+    decoder_greedy_stop(decoder);
+}
+END_TEST
+
+START_TEST(an_f32_cache_is_as_close)
+{
+    int prompt[MOST_IDS], next[MOST_IDS], n_prompt, n_next;
+    teardown();
+    open_decoder(KV_F32, 600, 2);
+    ck_assert(golden_row(3, prompt, &n_prompt, next, &n_next));
+    check_greedy(prompt, n_prompt, next, n_next);
+}
+END_TEST
+
+START_TEST(the_context_holds_exactly_so_many)
+{
+    struct error e;
+    int ids[8] = {341, 613, 352, 25, 360, 40, 423, 756}, token;
+    teardown();
+    open_decoder(KV_F16, 7, 1);
+    ck_assert_int_eq(decoder_context(decoder), 7);
+    ck_assert(!decoder_prompt(decoder, ids, 8, &e));
+    ck_assert_str_eq(e.text, "8 more tokens do not fit: 0 of the context's 7 are taken");
+    ck_assert_int_eq(decoder_position(decoder), 0);
+    ck_assert(decoder_prompt(decoder, ids, 6, &e));
+    ck_assert(!decoder_greedy_start(decoder, ids[6], 2, &e));
+    ck_assert(decoder_greedy_start(decoder, ids[6], 1, &e));
+    ck_assert(decoder_greedy_next(decoder, &token, &e));
+    decoder_greedy_stop(decoder);
+    ck_assert_int_eq(decoder_position(decoder), 7);
+    ck_assert(!decoder_prompt(decoder, ids, 1, &e));
+}
+END_TEST
+
+START_TEST(a_token_outside_the_vocabulary_is_refused)
+{
+    struct error e;
+    ck_assert(!decoder_prompt(decoder, &(int){4096}, 1, &e));
+    ck_assert_str_eq(e.text, "token 4096 is not in the vocabulary, 0 to 4095");
+    ck_assert(!decoder_prompt(decoder, &(int){-1}, 1, &e));
+    ck_assert(!decoder_greedy_start(decoder, 4096, 1, &e));
+}
+END_TEST
+
+Suite *suite(void)
+{
+    Suite *s = suite_create("decoder");
+    TCase *core = tcase_create("core"), *limits = tcase_create("limits");
+    tcase_add_checked_fixture(core, setup, teardown);
+    tcase_add_checked_fixture(limits, setup, teardown);
+    tcase_set_timeout(core, 300);
+    tcase_set_timeout(limits, 300);
+    tcase_add_test(core, every_golden_row_continues_exactly);
+    tcase_add_test(core, logits_match_the_float64_reference);
+    tcase_add_test(core, logits_match_at_both_sides_of_a_bucket_and_far_out);
+    tcase_add_test(core, bits_do_not_depend_on_the_number_of_threads);
+    tcase_add_test(core, bits_do_not_depend_on_an_earlier_conversation);
+    tcase_add_test(core, a_greedy_run_cut_short_leaves_the_cache_at_what_was_fed);
+    tcase_add_test(core, an_f32_cache_is_as_close);
+    tcase_add_test(limits, the_context_holds_exactly_so_many);
+    tcase_add_test(limits, a_token_outside_the_vocabulary_is_refused);
+    suite_add_tcase(s, core);
+    suite_add_tcase(s, limits);
+    return s;
+}
