@@ -31,8 +31,9 @@ START_TEST(pairs_are_half_a_head_apart)
 END_TEST
 
 //: rope-formula
-// The formula in long double, whose sine is good at any position; and how far a value
-// computed in f64 may be from it.
+// The formula in long double.  The oracle's f64 errors are at most 2^-51 * (position + 2)
+// of a pair's size (the chapter counts them): its output must be what rounding some number
+// within that reach of the exact value gives.
 static long double turned(const float *x, int position, double theta, int head_dim, int d)
 {
     const int half = head_dim / 2, i = d % half;
@@ -52,10 +53,12 @@ START_TEST(oracle_is_the_formula_at_every_position)
         rope_cpu(y, positions[p], 1e6, HEADS, DIM);
         for (int j = 0; j < HEADS * DIM; j++) {
             long double exact = turned(x + j / DIM * DIM, positions[p], 1e6, DIM, j % DIM);
-            long double phase_error = 6 * 0x1p-53L * (positions[p] + 2); // see the chapter
+            const int d = j % DIM, other = j + (d < DIM / 2 ? DIM / 2 : -DIM / 2);
+            long double error =
+                0x1p-51L * (positions[p] + 2) * (fabsf(x[j]) + fabsf(x[other]));
             ck_assert(isfinite(y[j]));
-            ck_assert(y[j] >= (float)(exact - phase_error));
-            ck_assert(y[j] <= (float)(exact + phase_error));
+            ck_assert(y[j] >= (float)(exact - error));
+            ck_assert(y[j] <= (float)(exact + error));
         }
     }
 }

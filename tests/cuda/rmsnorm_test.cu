@@ -1,0 +1,172 @@
+#include "device.h"
+
+#include <cmath>
+
+extern "C" {
+#include "rmsnorm.h"
+#include "seeded.h"
+}
+
+namespace
+{
+constexpr float EPSILON = 1e-6f;
+
+std::vector<float> seeded(int n, int seed, float spread)
+{
+    std::vector<float> x(static_cast<size_t>(n));
+    seeded_fill(x.data(), n, seed, spread);
+    return x;
+}
+
+std::vector<float> norm(const std::vector<float> &x, const std::vector<float> &weight,
+                        int rows)
+{
+    device_array<float> y(x.size()), dx(x), dw(weight);
+    rmsnorm_cuda(y.data, dx.data, dw.data, EPSILON, rows, static_cast<int>(weight.size()),
+                 nullptr);
+    return y.read();
+}
+
+//: rmsnorm-bound
+// What the roundings of the kernel can add up to, in units of 2^-24 of the result: the sum
+// is of positive numbers and passes through a thread's own additions, 5 steps of a warp and
+// 3 of the block; the root halves its error, the mean's and epsilon's; root, reciprocal and
+// two products count whole.
+double roundings(int columns)
+{
+    const int additions = (columns + 255) / 256 + 5 + 3;
+    return (additions + 2) / 2.0 + 4;
+}
+
+// |y - exact| <= units * 2^-24 * |exact|, plus half the smallest float.  NaN fails.
+void check_row(const float *y, const float *x, const float *weight, int columns,
+               double units)
+{
+    long double sum = 0;
+    for (int i = 0; i < columns; i++)
+        sum += static_cast<long double>(x[i]) * x[i];
+    const long double root = sqrtl(sum / columns + EPSILON);
+    for (int i = 0; i < columns; i++) {
+        const long double exact = x[i] / root * weight[i];
+        ck_assert(std::isfinite(y[i]));
+        ck_assert(fabsl(y[i] - exact) <= units * 0x1p-24L * fabsl(exact) + 0x1p-149L);
+    }
+}
+
+void check_rows(const std::vector<float> &x, const std::vector<float> &weight, int rows,
+                double units)
+{
+    const std::vector<float> y = norm(x, weight, rows);
+    const size_t columns = weight.size();
+    for (size_t row = 0; row < static_cast<size_t>(rows); row++)
+        check_row(&y[row * columns], &x[row * columns], weight.data(),
+                  static_cast<int>(columns), units);
+}
+} // namespace
+
+//: rmsnorm-kernel-tests
+START_TEST(kernel_is_within_four_roundings_on_bell_shaped_rows)
+{
+    const int shapes[][2] = {{1, 1},    {33, 31},  {3, 32},   {3, 33},   {33, 96},
+                             {3, 255},  {3, 256},  {3, 257},  {1, 1000}, {3, 2560},
+                             {1, 4096}, {3, 4097}, {1, 5120}, {1, 25600}};
+    for (const auto &[rows, columns] : shapes)
+        for (float spread : {0.01f, 1.0f, 300.0f})
+            check_rows(seeded(rows * columns, columns + rows, spread),
+                       seeded(columns, columns, 1), rows, 4);
+}
+END_TEST
+
+START_TEST(kernel_is_within_its_bound_on_adverse_rows)
+{
+    for (int columns : {32, 257, 4096, 25600}) {
+        const std::vector<float> weight = seeded(columns, 1, 1);
+        std::vector<float> x(weight.size(), 0.1f); // equal values: errors do not cancel
+        check_rows(x, weight, 1, roundings(columns));
+        x[x.size() / 2] = -3e4f; // an outlier that outweighs all others together
+        check_rows(x, weight, 1, roundings(columns));
+        x.assign(x.size(), 0x1p-140f); // subnormal: their squares vanish beside epsilon
+        x[0] = 0;
+        check_rows(x, weight, 1, roundings(columns));
+        x.assign(x.size(), 1e16f); // the sum of squares nears a float's range
+        check_rows(x, weight, 1, roundings(columns));
+        x.assign(x.size(), 0);
+        check_rows(x, weight, 1, 0);
+    }
+}
+END_TEST
+
+//: rmsnorm-kernel-forms
+START_TEST(kernel_may_write_onto_its_input)
+{
+    for (int columns : {31, 256, 1000}) {
+        const std::vector<float> x = seeded(3 * columns, 1, 2),
+                                 weight = seeded(columns, 2, 1);
+        device_array<float> dx(x), dw(weight);
+        rmsnorm_cuda(dx.data, dx.data, dw.data, EPSILON, 3, columns, nullptr);
+        ck_assert(dx.read() == norm(x, weight, 3));
+    }
+}
+END_TEST
+
+START_TEST(residual_kernel_equals_the_norm_of_the_sum)
+{
+    for (int columns : {1, 32, 33, 257, 4096}) {
+        const int n = 3 * columns;
+        const std::vector<float> left = seeded(n, 3, 1), right = seeded(n, 4, 1);
+        const std::vector<float> weight = seeded(columns, 5, 1);
+        std::vector<float> sum(left);
+        for (size_t i = 0; i < sum.size(); i++)
+            sum[i] += right[i];
+        const std::vector<float> expected = norm(sum, weight, 3);
+        device_array<float> y(sum.size()), dl(left), dr(right), dw(weight);
+        rmsnorm_residual_cuda(y.data, dl.data, dr.data, dw.data, EPSILON, 3, columns,
+                              nullptr);
+        ck_assert(y.read() == expected);
+        rmsnorm_residual_cuda(dr.data, dl.data, dr.data, dw.data, EPSILON, 3, columns,
+                              nullptr);
+        ck_assert(dr.read() == expected);
+    }
+}
+END_TEST
+
+START_TEST(q8_1_kernel_equals_norm_and_quantizer_to_the_bit)
+{
+    for (int columns : {32, 96, 224, 256, 288, 1024, 2560, 4096, 5120}) {
+        std::vector<float> x = seeded(columns, columns, 2), weight = seeded(columns, 6, 1);
+        x[x.size() / 3] = 500;
+        std::fill_n(&x[x.size() - 32], columns > 32 ? 32 : 0, 0.0f); // a block of zeros
+        const size_t count = x.size() / 32;
+        device_array<float> y(x.size()), dx(x), dw(weight);
+        device_array<block_q8_1> blocks(count);
+        rmsnorm_q8_1_cuda(y.data, blocks.data, dx.data, dw.data, EPSILON, columns, nullptr);
+        const std::vector<float> got = y.read();
+        const std::vector<block_q8_1> got_blocks = blocks.read();
+        std::vector<block_q8_1> expected(count);
+        q8_1_cpu(expected.data(), got.data(), columns);
+        ck_assert(got == norm(x, weight, 1));
+        ck_assert_mem_eq(got_blocks.data(), expected.data(), count * sizeof(block_q8_1));
+    }
+}
+END_TEST
+
+START_TEST(nan_spoils_its_row_alone)
+{
+    std::vector<float> x = seeded(3 * 300, 7, 1), weight = seeded(300, 8, 1);
+    x[300 + 299] = NAN;
+    const std::vector<float> y = norm(x, weight, 3);
+    for (size_t i = 0; i < y.size(); i++)
+        ck_assert(std::isnan(y[i]) == (i / 300 == 1));
+}
+END_TEST
+
+Suite *suite(void)
+{
+    Suite *s = suite_create("rmsnorm_cuda");
+    add_case(s, "core", kernel_is_within_four_roundings_on_bell_shaped_rows,
+             kernel_may_write_onto_its_input, residual_kernel_equals_the_norm_of_the_sum,
+             q8_1_kernel_equals_norm_and_quantizer_to_the_bit, NULL);
+    add_case(s, "limits", kernel_is_within_its_bound_on_adverse_rows,
+             nan_spoils_its_row_alone, NULL);
+    return s;
+}
