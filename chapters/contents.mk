@@ -3,13 +3,13 @@
 # src/cuda/P.cu (the kernel), each where it exists, tested by tests/P_test.c and
 # tests/cuda/P_test.cu.  Every line of a part stands in the chapter that brings the part.
 chapter-00 :=                                     # Preface
-chapter-01 := error tensor_type gguf              # A file full of tensors
+chapter-01 := error file_map tensor_type gguf_cursor gguf_value gguf gguf_get              # A file full of tensors
 chapter-02 := half quant_blocks stream launch embed # 256 weights in 144 bytes
 chapter-03 := q4k_repack embed_q4k                # Weights laid out for a warp
 chapter-04 := reduce q8_1                         # Activations become bytes
 chapter-05 := gemv_q4k                            # One row, one dot product
 chapter-06 := gemv_q6k gemv_float residual        # Six bits, and adding on the way out
-chapter-07 := rmsnorm                             # Keeping numbers tame
+chapter-07 := rmsnorm rmsnorm_device              # Keeping numbers tame
 chapter-08 := rope                                # Position as rotation
 chapter-09 := kv_cache attention                  # Looking back
 chapter-10 := split_count split_merge             # Many hands, one answer
