@@ -81,6 +81,7 @@ START_TEST(values_beyond_half_become_infinite_or_zero)
 {
     ck_assert_uint_eq(half_from_float(3e38f), 0x7c00);
     ck_assert_uint_eq(half_from_float(-65520), 0xfc00);
+    ck_assert_uint_eq(half_from_float(130000), 0x7c00);
     ck_assert_uint_eq(half_from_float(0x1p-25f), 0); // a tie with 2^-24
     ck_assert_uint_eq(half_from_float(-1e-40f), 0x8000);
     ck_assert_uint_eq(half_from_float(-NAN), 0x7fff);

@@ -61,6 +61,28 @@ START_TEST(kernels_of_a_stream_run_in_the_order_they_were_queued)
 }
 END_TEST
 
+//: launch-test-capture
+START_TEST(a_launch_goes_to_the_stream_it_names)
+{
+    device_array<int> numbers(32);
+    cudaStream_t stream;
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    CHECK_CUDA(cudaStreamCreate(&stream));
+    CHECK_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
+    launch(stream, 1, 32, number_kernel, numbers.data, 32); // recorded, not run
+    CHECK_CUDA(cudaStreamEndCapture(stream, &graph));
+    CHECK_CUDA(cudaGraphInstantiate(&exec, graph, 0));
+    CHECK_CUDA(cudaMemset(numbers.data, 0, numbers.bytes()));
+    CHECK_CUDA(cudaGraphLaunch(exec, stream));
+    CHECK_CUDA(cudaStreamSynchronize(stream));
+    ck_assert_int_eq(numbers.read()[31], 31);
+    cudaGraphExecDestroy(exec);
+    cudaGraphDestroy(graph);
+    cudaStreamDestroy(stream);
+}
+END_TEST
+
 //: launch-test-errors
 START_TEST(a_failed_launch_leaves_its_error)
 {
@@ -78,7 +100,8 @@ Suite *suite(void)
     Suite *s = suite_create("launch");
     add_case(s, "core", every_thread_of_a_grid_runs_once,
              arguments_become_the_parameters_types,
-             kernels_of_a_stream_run_in_the_order_they_were_queued, NULL);
+             kernels_of_a_stream_run_in_the_order_they_were_queued,
+             a_launch_goes_to_the_stream_it_names, NULL);
     add_case(s, "limits", a_failed_launch_leaves_its_error, NULL);
     return s;
 }
