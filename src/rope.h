@@ -1,7 +1,8 @@
-// Rotary position embedding: pairs (i, i + head_dim / 2) of a head turn by the angle
-// position * theta^(-2i / head_dim), formed in f64 and written as f32.
-// Su and others, RoFormer, 2021; the pairing is GPT-NeoX's.
 //: rope
+// Rotary position embedding: of each head of a query or key, the values i and i + head_dim
+// / 2 are a point in a plane, and the point turns by position * theta^(-2i / head_dim)
+// radians. Su and others, RoFormer, 2021; the pairing is GPT-NeoX's. Angle and rotation are
+// f64, whatever the position; each output is rounded to f32 once.
 #ifndef LANEWISE_ROPE_H
 #define LANEWISE_ROPE_H
 
@@ -9,12 +10,13 @@
 
 // x: (heads, head_dim) f32, in place; head_dim even.
 void rope_cpu(float *x, int position, double theta, int heads, int head_dim);
-// position: one int in device memory.
+// position: one int in device memory, read when the kernel runs: a recorded launch can be
+// replayed at the next position.
 void rope_cuda(float *x, const int *position, double theta, int heads, int head_dim,
                cudaStream_t stream);
 
 // RMSNorm of each head of q (heads, head_dim) and k (kv_heads, head_dim) with the weights
-// (head_dim) of its kind, then RoPE; in place.
+// (head_dim) of its kind, rounded to f32, then RoPE; in place.
 struct qk_shape {
     int heads, kv_heads, head_dim;
     float epsilon;
