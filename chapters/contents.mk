@@ -17,6 +17,6 @@ chapter-11 := swiglu                              # A gate for every value
 chapter-12 := argmax                              # Choosing a token
 chapter-13 := backend backend_cpu                 # One interface, two machines
 chapter-14 := model decoder                       # A layer, then all of them
-chapter-16 := utf8 bpe tokenizer chat sampler     # Text to tokens and back
+chapter-16 := utf8 heap bpe vocabulary pretokenizer tokenizer chat sampler # Text to tokens and back
 chapter-17 := synth bench                         # Measuring
 chapter-18 := options commands main               # The program

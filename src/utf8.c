@@ -31,7 +31,17 @@ enum utf8_kind utf8_look(const char *bytes, size_t n, size_t *length)
     return UTF8_CHARACTER;
 }
 
-//: utf8-write
+//: utf8-code
+unsigned utf8_read(const char *bytes, size_t length)
+{
+    unsigned code = (unsigned char)bytes[0];
+    if (length > 1)
+        code &= 0x7Fu >> length; // 110xxxxx, 1110xxxx, 11110xxx
+    for (size_t i = 1; i < length; i++)
+        code = code << 6 | ((unsigned char)bytes[i] & 0x3F);
+    return code;
+}
+
 size_t utf8_write(unsigned code, char out[4])
 {
     if (code < 0x80) {
@@ -41,7 +51,7 @@ size_t utf8_write(unsigned code, char out[4])
     size_t length = code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
     for (size_t i = length - 1; i > 0; i--, code >>= 6)
         out[i] = (char)(0x80 | (code & 0x3F));
-    out[0] = (char)((0xF00 >> length & 0xFF) | code); // 110xxxxx, 1110xxxx, 11110xxx
+    out[0] = (char)((0xF00 >> length & 0xFF) | code);
     return length;
 }
 

@@ -19,6 +19,8 @@ enum utf8_kind {
 // with (the maximal subpart), and 1 where even the first byte begins none.
 enum utf8_kind utf8_look(const char *bytes, size_t n, size_t *length);
 
+// The code point of the whole, valid character of this length.
+unsigned utf8_read(const char *bytes, size_t length);
 // Writes the character's UTF-8 form to out and returns its length; code < 0x110000.
 size_t utf8_write(unsigned code, char out[4]);
 

@@ -33,7 +33,8 @@ START_TEST(every_character_is_whole_and_its_beginnings_are_cut)
             right =
                 right && utf8_look((char *)b, cut, &length) == UTF8_CUT && length == cut;
         char out[4];
-        right = right && utf8_write(c, out) == n && memcmp(out, b, n) == 0;
+        right = right && utf8_read((char *)b, n) == c && utf8_write(c, out) == n &&
+                memcmp(out, b, n) == 0;
         if (!right) // one assertion a character would take Check half a minute
             ck_abort_msg("U+%04X", c);
     }
