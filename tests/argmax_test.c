@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "main.h"
-#include "seeded.h"
+#include "random.h"
 
 //: argmax-by-hand
 START_TEST(largest_value_wins)
@@ -49,7 +49,7 @@ START_TEST(a_lone_maximum_is_found_wherever_it_is)
 {
     enum { N = 97 };
     float x[N];
-    seeded_fill(x, N, 1, 1);
+    random_fill(x, N, 1, 1);
     for (int at = 0; at < N; at++) {
         float before = x[at];
         x[at] = 10;

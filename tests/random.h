@@ -39,6 +39,14 @@ static inline void random_floats(struct random *r, float *x, size_t n)
         x[i] = random_normal(r);
 }
 
+// n numbers that depend on the seed alone, normal around 0 with this deviation.
+static inline void random_fill(float *x, int n, int seed, float deviation)
+{
+    struct random r = {(uint64_t)(uint32_t)seed};
+    for (int i = 0; i < n; i++)
+        x[i] = deviation * random_normal(&r);
+}
+
 static inline void random_bytes(struct random *r, void *bytes, size_t n)
 {
     for (size_t i = 0; i < n; i++)

@@ -6,7 +6,15 @@
 #include <string.h>
 
 #include "main.h"
-#include "seeded.h"
+#include "random.h"
+
+static float *new_random(int n, int seed, float deviation)
+{
+    float *x = malloc((size_t)n * sizeof *x);
+    ck_assert_ptr_nonnull(x);
+    random_fill(x, n, seed, deviation);
+    return x;
+}
 
 // The formula again, one value at a time in long double: nothing shared with the oracle.
 static long double norm_at(const float *x, const float *weight, float epsilon, int columns,
@@ -52,8 +60,8 @@ START_TEST(oracle_is_the_exact_value_rounded_once)
     const int widths[] = {1, 2, 7, 8, 31, 33, 128, 255, 257, 2560, 25600};
     for (size_t w = 0; w < sizeof widths / sizeof *widths; w++) {
         const int columns = widths[w];
-        float *x = seeded_floats(columns, columns, 2), *y = seeded_floats(columns, 1, 1);
-        float *weight = seeded_floats(columns, columns + 1, 1);
+        float *x = new_random(columns, columns, 2), *y = new_random(columns, 1, 1);
+        float *weight = new_random(columns, columns + 1, 1);
         rmsnorm_cpu(y, x, weight, 1e-6f, 1, columns);
         for (int i = 0; i < columns; i += 1 + columns / 50) {
             long double exact = norm_at(x, weight, 1e-6f, columns, i);
@@ -70,7 +78,7 @@ END_TEST
 START_TEST(each_row_is_normalized_by_itself)
 {
     enum { ROWS = 3, COLUMNS = 33 };
-    float *x = seeded_floats(ROWS * COLUMNS, 5, 1), *weight = seeded_floats(COLUMNS, 6, 1);
+    float *x = new_random(ROWS * COLUMNS, 5, 1), *weight = new_random(COLUMNS, 6, 1);
     float together[ROWS * COLUMNS], alone[COLUMNS];
     rmsnorm_cpu(together, x, weight, 1e-5f, ROWS, COLUMNS);
     for (int row = 0; row < ROWS; row++) {
@@ -86,8 +94,8 @@ END_TEST
 START_TEST(residual_form_is_the_norm_of_the_f32_sum)
 {
     enum { ROWS = 2, COLUMNS = 31, N = ROWS * COLUMNS };
-    float *left = seeded_floats(N, 7, 1), *right = seeded_floats(N, 8, 1);
-    float *weight = seeded_floats(COLUMNS, 9, 1), sum[N], expected[N], y[N];
+    float *left = new_random(N, 7, 1), *right = new_random(N, 8, 1);
+    float *weight = new_random(COLUMNS, 9, 1), sum[N], expected[N], y[N];
     for (int i = 0; i < N; i++)
         sum[i] = left[i] + right[i];
     rmsnorm_cpu(expected, sum, weight, 1e-6f, ROWS, COLUMNS);
@@ -102,7 +110,7 @@ END_TEST
 START_TEST(q8_1_form_is_the_norm_then_the_quantizer)
 {
     enum { COLUMNS = 96 };
-    float *x = seeded_floats(COLUMNS, 10, 3), *weight = seeded_floats(COLUMNS, 11, 1);
+    float *x = new_random(COLUMNS, 10, 3), *weight = new_random(COLUMNS, 11, 1);
     float expected[COLUMNS], y[COLUMNS];
     struct block_q8_1 blocks[COLUMNS / 32], expected_blocks[COLUMNS / 32];
     rmsnorm_cpu(expected, x, weight, 1e-6f, 1, COLUMNS);

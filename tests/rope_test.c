@@ -6,7 +6,7 @@
 
 #include "main.h"
 #include "rmsnorm.h"
-#include "seeded.h"
+#include "random.h"
 
 //: rope-by-hand
 START_TEST(position_zero_turns_nothing)
@@ -48,7 +48,7 @@ START_TEST(oracle_is_the_formula_at_every_position)
     const int positions[] = {1, 2, 511, 4095, 40959, 131071, 1000000};
     for (size_t p = 0; p < sizeof positions / sizeof *positions; p++) {
         float x[HEADS * DIM], y[HEADS * DIM];
-        seeded_fill(x, HEADS * DIM, (int)p, 1);
+        random_fill(x, HEADS * DIM, (int)p, 1);
         memcpy(y, x, sizeof x);
         rope_cpu(y, positions[p], 1e6, HEADS, DIM);
         for (int j = 0; j < HEADS * DIM; j++) {
@@ -69,7 +69,7 @@ START_TEST(a_turn_keeps_the_length_of_each_pair)
 {
     enum { DIM = 64 };
     float x[DIM], y[DIM];
-    seeded_fill(x, DIM, 3, 1);
+    random_fill(x, DIM, 3, 1);
     memcpy(y, x, sizeof x);
     rope_cpu(y, 777, 1e4, 1, DIM);
     for (int i = 0; i < DIM / 2; i++) {
@@ -85,8 +85,8 @@ START_TEST(dot_products_depend_on_the_distance_alone)
     float query[DIM], key[DIM];
     double first = 0;
     for (int start = 0; start < 40000; start += 8000) {
-        seeded_fill(query, DIM, 1, 1);
-        seeded_fill(key, DIM, 2, 1);
+        random_fill(query, DIM, 1, 1);
+        random_fill(key, DIM, 2, 1);
         rope_cpu(query, start + 9, 1e6, 1, DIM);
         rope_cpu(key, start, 1e6, 1, DIM);
         double dot = 0, scale = 0;
@@ -106,7 +106,7 @@ START_TEST(any_even_head_dim_is_turned)
     const int dims[] = {2, 6, 30, 64, 66, 130, 256};
     for (size_t k = 0; k < sizeof dims / sizeof *dims; k++) {
         float x[256] = {0}, y[256];
-        seeded_fill(x, dims[k], (int)k, 1);
+        random_fill(x, dims[k], (int)k, 1);
         memcpy(y, x, sizeof x);
         rope_cpu(y, 100, 1e4, 1, dims[k]);
         for (int d = 0; d < dims[k]; d++) {
@@ -122,10 +122,10 @@ START_TEST(joint_form_is_norm_then_rope)
 {
     const struct qk_shape shape = {4, 2, 128, 1e-6f, 1e6};
     float q[4 * 128], k[2 * 128], q2[4 * 128], k2[2 * 128], q_weight[128], k_weight[128];
-    seeded_fill(q, 4 * 128, 1, 5);
-    seeded_fill(k, 2 * 128, 2, 0.1f);
-    seeded_fill(q_weight, 128, 3, 1);
-    seeded_fill(k_weight, 128, 4, 1);
+    random_fill(q, 4 * 128, 1, 5);
+    random_fill(k, 2 * 128, 2, 0.1f);
+    random_fill(q_weight, 128, 3, 1);
+    random_fill(k_weight, 128, 4, 1);
     rmsnorm_cpu(q2, q, q_weight, 1e-6f, 4, 128);
     rmsnorm_cpu(k2, k, k_weight, 1e-6f, 2, 128);
     rope_cpu(q2, 321, 1e6, 4, 128);

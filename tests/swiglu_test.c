@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "main.h"
-#include "seeded.h"
+#include "random.h"
 
 //: swiglu-by-hand
 START_TEST(gate_opens_and_closes)
@@ -27,8 +27,8 @@ START_TEST(oracle_is_the_exact_value_rounded_once)
 {
     enum { N = 3333 };
     float gate[N], up[N], y[N];
-    seeded_fill(gate, N, 1, 20);
-    seeded_fill(up, N, 2, 3);
+    random_fill(gate, N, 1, 20);
+    random_fill(up, N, 2, 3);
     swiglu_cpu(y, NULL, gate, up, N);
     for (int i = 0; i < N; i++) {
         long double exact = gate[i] / (1 + expl(-(long double)gate[i])) * up[i];
@@ -43,8 +43,8 @@ START_TEST(output_may_lie_on_either_input)
 {
     enum { N = 37 };
     float gate[N], up[N], expected[N];
-    seeded_fill(gate, N, 3, 2);
-    seeded_fill(up, N, 4, 2);
+    random_fill(gate, N, 3, 2);
+    random_fill(up, N, 4, 2);
     swiglu_cpu(expected, NULL, gate, up, N);
     float on_gate[N], on_up[N];
     memcpy(on_gate, gate, sizeof gate);
@@ -61,8 +61,8 @@ START_TEST(blocks_are_the_quantizer_s_of_the_output)
     enum { N = 96 };
     float gate[N], up[N], y[N], plain[N];
     struct block_q8_1 blocks[N / 32], expected[N / 32];
-    seeded_fill(gate, N, 5, 2);
-    seeded_fill(up, N, 6, 2);
+    random_fill(gate, N, 5, 2);
+    random_fill(up, N, 6, 2);
     swiglu_cpu(plain, NULL, gate, up, N);
     q8_1_cpu(expected, plain, N);
     swiglu_cpu(y, blocks, gate, up, N);

@@ -33,7 +33,8 @@ __device__ void turn_pair(float *first, float *second, float a, float b, turn by
 
 //: rope-elementwise
 // One thread a pair, over all heads.
-__global__ void rope_kernel(float *x, const int *position, double step, int pairs, int reach)
+__global__ void rope_kernel(float *x, const int *position, double step, int pairs,
+                            int reach)
 {
     const int i = static_cast<int>(blockIdx.x * 256 + threadIdx.x);
     if (i >= pairs)

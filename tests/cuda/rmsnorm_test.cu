@@ -4,17 +4,17 @@
 
 extern "C" {
 #include "rmsnorm.h"
-#include "seeded.h"
+#include "random.h"
 }
 
 namespace
 {
 constexpr float EPSILON = 1e-6f;
 
-std::vector<float> seeded(int n, int seed, float spread)
+std::vector<float> random_vector(int n, int seed, float deviation)
 {
     std::vector<float> x(static_cast<size_t>(n));
-    seeded_fill(x.data(), n, seed, spread);
+    random_fill(x.data(), n, seed, deviation);
     return x;
 }
 
@@ -71,16 +71,16 @@ START_TEST(kernel_is_within_four_roundings_on_bell_shaped_rows)
                              {3, 255},  {3, 256},  {3, 257},  {1, 1000}, {3, 2560},
                              {1, 4096}, {3, 4097}, {1, 5120}, {1, 25600}};
     for (const auto &[rows, columns] : shapes)
-        for (float spread : {0.01f, 1.0f, 300.0f})
-            check_rows(seeded(rows * columns, columns + rows, spread),
-                       seeded(columns, columns, 1), rows, 4);
+        for (float deviation : {0.01f, 1.0f, 300.0f})
+            check_rows(random_vector(rows * columns, columns + rows, deviation),
+                       random_vector(columns, columns, 1), rows, 4);
 }
 END_TEST
 
 START_TEST(kernel_is_within_its_bound_on_adverse_rows)
 {
     for (int columns : {32, 257, 4096, 25600}) {
-        const std::vector<float> weight = seeded(columns, 1, 1);
+        const std::vector<float> weight = random_vector(columns, 1, 1);
         std::vector<float> x(weight.size(), 0.1f); // equal values: errors do not cancel
         check_rows(x, weight, 1, roundings(columns));
         x[x.size() / 2] = -3e4f; // an outlier that outweighs all others together
@@ -100,8 +100,8 @@ END_TEST
 START_TEST(kernel_may_write_onto_its_input)
 {
     for (int columns : {31, 256, 1000}) {
-        const std::vector<float> x = seeded(3 * columns, 1, 2),
-                                 weight = seeded(columns, 2, 1);
+        const std::vector<float> x = random_vector(3 * columns, 1, 2),
+                                 weight = random_vector(columns, 2, 1);
         device_array<float> dx(x), dw(weight);
         rmsnorm_cuda(dx.data, dx.data, dw.data, EPSILON, 3, columns, nullptr);
         ck_assert(dx.read() == norm(x, weight, 3));
@@ -113,8 +113,9 @@ START_TEST(residual_kernel_equals_the_norm_of_the_sum)
 {
     for (int columns : {1, 32, 33, 257, 4096}) {
         const int n = 3 * columns;
-        const std::vector<float> left = seeded(n, 3, 1), right = seeded(n, 4, 1);
-        const std::vector<float> weight = seeded(columns, 5, 1);
+        const std::vector<float> left = random_vector(n, 3, 1),
+                                 right = random_vector(n, 4, 1);
+        const std::vector<float> weight = random_vector(columns, 5, 1);
         std::vector<float> sum(left);
         for (size_t i = 0; i < sum.size(); i++)
             sum[i] += right[i];
@@ -133,7 +134,8 @@ END_TEST
 START_TEST(q8_1_kernel_equals_norm_and_quantizer_to_the_bit)
 {
     for (int columns : {32, 96, 224, 256, 288, 1024, 2560, 4096, 5120}) {
-        std::vector<float> x = seeded(columns, columns, 2), weight = seeded(columns, 6, 1);
+        std::vector<float> x = random_vector(columns, columns, 2),
+                           weight = random_vector(columns, 6, 1);
         x[x.size() / 3] = 500;
         std::fill_n(&x[x.size() - 32], columns > 32 ? 32 : 0, 0.0f); // a block of zeros
         const size_t count = x.size() / 32;
@@ -152,7 +154,7 @@ END_TEST
 
 START_TEST(nan_spoils_its_row_alone)
 {
-    std::vector<float> x = seeded(3 * 300, 7, 1), weight = seeded(300, 8, 1);
+    std::vector<float> x = random_vector(3 * 300, 7, 1), weight = random_vector(300, 8, 1);
     x[300 + 299] = NAN;
     const std::vector<float> y = norm(x, weight, 3);
     for (size_t i = 0; i < y.size(); i++)

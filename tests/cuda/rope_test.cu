@@ -5,15 +5,15 @@
 extern "C" {
 #include "rmsnorm.h"
 #include "rope.h"
-#include "seeded.h"
+#include "random.h"
 }
 
 namespace
 {
-std::vector<float> seeded(int n, int seed, float spread)
+std::vector<float> random_vector(int n, int seed, float deviation)
 {
     std::vector<float> x(static_cast<size_t>(n));
-    seeded_fill(x.data(), n, seed, spread);
+    random_fill(x.data(), n, seed, deviation);
     return x;
 }
 
@@ -66,7 +66,7 @@ START_TEST(kernel_is_the_exact_value_rounded_at_every_position)
     const int positions[] = {0, 1, 2, 77, 511, 4095, 8191, 40959, 131071, 1000000};
     int others = 0, all = 0;
     for (int position : positions) {
-        const std::vector<float> x = seeded(32 * 128, position, 4);
+        const std::vector<float> x = random_vector(32 * 128, position, 4);
         others += check_heads(turn(x, position, 1e6, 32), x, position, 1e6, 128);
         all += 32 * 128;
     }
@@ -80,7 +80,7 @@ START_TEST(kernel_turns_any_even_head_dim)
                              {7, 66}, {3, 130}, {1, 1026}};
     for (const auto &[heads, head_dim] : shapes)
         for (int position : {1, 1234}) {
-            const std::vector<float> x = seeded(heads * head_dim, head_dim, 1);
+            const std::vector<float> x = random_vector(heads * head_dim, head_dim, 1);
             check_heads(turn(x, position, 1e4, heads), x, position, 1e4, head_dim);
         }
 }
@@ -96,10 +96,11 @@ START_TEST(joint_kernel_equals_norm_then_rope_to_the_bit)
     for (const qk_shape &shape : shapes) {
         const int dim = shape.head_dim, position = 40000 / dim;
         device_array<int> at(std::vector<int>{position});
-        const std::vector<float> q = seeded(shape.heads * dim, 1, 3);
-        const std::vector<float> k = seeded(shape.kv_heads * dim, 2, 0.2f);
+        const std::vector<float> q = random_vector(shape.heads * dim, 1, 3);
+        const std::vector<float> k = random_vector(shape.kv_heads * dim, 2, 0.2f);
         device_array<float> q1(q), q2(q), k1(k), k2(k);
-        device_array<float> q_weight(seeded(dim, 3, 1)), k_weight(seeded(dim, 4, 1));
+        device_array<float> q_weight(random_vector(dim, 3, 1)),
+            k_weight(random_vector(dim, 4, 1));
         rmsnorm_cuda(q1.data, q1.data, q_weight.data, shape.epsilon, shape.heads, dim,
                      nullptr);
         rmsnorm_cuda(k1.data, k1.data, k_weight.data, shape.epsilon, shape.kv_heads, dim,
@@ -117,8 +118,9 @@ END_TEST
 START_TEST(joint_kernel_is_close_to_its_oracle)
 {
     const qk_shape shape = {8, 2, 128, 1e-6f, 1e6};
-    std::vector<float> q = seeded(8 * 128, 5, 2), k = seeded(2 * 128, 6, 2);
-    const std::vector<float> q_weight = seeded(128, 7, 1), k_weight = seeded(128, 8, 1);
+    std::vector<float> q = random_vector(8 * 128, 5, 2), k = random_vector(2 * 128, 6, 2);
+    const std::vector<float> q_weight = random_vector(128, 7, 1),
+                             k_weight = random_vector(128, 8, 1);
     device_array<float> dq(q), dk(k), dqw(q_weight), dkw(k_weight);
     device_array<int> at(std::vector<int>{4321});
     qk_norm_rope_cuda(dq.data, dk.data, dqw.data, dkw.data, at.data, &shape, nullptr);

@@ -3,16 +3,16 @@
 #include <cmath>
 
 extern "C" {
-#include "seeded.h"
+#include "random.h"
 #include "swiglu.h"
 }
 
 namespace
 {
-std::vector<float> seeded(int n, int seed, float spread)
+std::vector<float> random_vector(int n, int seed, float deviation)
 {
     std::vector<float> x(static_cast<size_t>(n));
-    seeded_fill(x.data(), n, seed, spread);
+    random_fill(x.data(), n, seed, deviation);
     return x;
 }
 
@@ -41,8 +41,9 @@ void check_close(float y, float gate, float up)
 START_TEST(kernel_is_within_five_roundings_on_any_length)
 {
     for (int n : {1, 31, 32, 33, 255, 256, 257, 1000, 12288})
-        for (float spread : {0.1f, 3.0f, 40.0f}) {
-            const std::vector<float> gate = seeded(n, n, spread), up = seeded(n, n + 1, 2);
+        for (float deviation : {0.1f, 3.0f, 40.0f}) {
+            const std::vector<float> gate = random_vector(n, n, deviation),
+                                     up = random_vector(n, n + 1, 2);
             const std::vector<float> y = glu(gate, up);
             for (size_t i = 0; i < y.size(); i++)
                 check_close(y[i], gate[i], up[i]);
@@ -53,8 +54,8 @@ END_TEST
 START_TEST(blocks_equal_the_quantizer_s_of_the_output_to_the_bit)
 {
     for (int n : {32, 96, 256, 288, 768, 9728}) {
-        std::vector<float> gate = seeded(n, n, 3);
-        const std::vector<float> up = seeded(n, n + 1, 3);
+        std::vector<float> gate = random_vector(n, n, 3);
+        const std::vector<float> up = random_vector(n, n + 1, 3);
         std::fill_n(gate.begin(), 32, -200.0f); // a block of zeros
         const size_t count = gate.size() / 32;
         device_array<float> dg(gate), du(up);
