@@ -148,7 +148,7 @@ local function terminal(command, output, limit)
     out[#out + 1] = string.format('<span class="more">… %d more line%s</span>', left,
       left == 1 and "" or "s")
   end
-  local body = output == "" and "" or "\n<samp>" .. table.concat(out, "\n") .. "</samp>"
+  local body = output == "" and "" or "<samp>" .. table.concat(out, "\n") .. "</samp>"
   return '<pre class="terminal"><kbd>' .. escape(command) .. "</kbd>" .. body .. "</pre>"
 end
 

@@ -110,7 +110,7 @@ kind == "source" || kind == "test" {
     sub(/^ */, "", mark)
     rest = mark
     char = substr(mark, 1, 1)
-    sub(char == "`" ? /^`+/ : /^~+/, "", rest)
+    sub(char == "`" ? "^`+" : "^~+", "", rest)
     mark = substr(mark, 1, length(mark) - length(rest))
     if (fence != "") {
         if (substr(mark, 1, length(fence)) == fence && rest !~ /[^ \t]/) fence = ""

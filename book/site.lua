@@ -32,9 +32,12 @@ end
 
 -- The map of the book; the chapter one is in is open.
 local function map(current)
-  local out = { "<ol>" }
+  local out, appendices = { "<ol>" }, false
   for c in chapters() do
-    if c.number == 90 then out[#out + 1] = '</ol><p class="head">Appendices</p><ol>' end
+    if c.number >= 90 and not appendices then
+      out[#out + 1] = '</ol><p class="head">Appendices</p><ol>'
+      appendices = true
+    end
     local here = c == current
     out[#out + 1] = "<li>" .. link(c, here and ' aria-current="page"' or "")
     if here and #c.sections > 0 and c.number ~= 93 then
@@ -54,7 +57,7 @@ end
 
 local function turn(c, rel, arrow)
   if not c then return "<span></span>" end
-  local label = c.label and c.kind .. " " .. c.label or ""
+  local label = c.label and c.kind .. " " .. c.label or rel == "prev" and "Back" or "Begin"
   return string.format('<a rel="%s" href="%s"><small>%s</small>%s</a>', rel, c.page,
     rel == "prev" and arrow .. " " .. label or label .. " " .. arrow, inlines(c.title_inlines))
 end
@@ -144,7 +147,7 @@ local function write_source(path)
   local c = contents.of_file(path)
   write(source.page(path), page { title = escape(path) .. " · Lanewise", place = escape(path),
     map = map("source"), kind = "source",
-    body = string.format('<header><p class="label">Source file%s</p><h1 class="path">%s</h1>' ..
+    body = string.format('<header><p class="label">Source file%s</p><h1 class="filename">%s</h1>' ..
       '<p class="brings">%d lines, %d bytes</p></header><figure class="listing whole">' ..
       '<pre class="code numbered"><code>%s\n</code></pre></figure>',
       c and c.file and string.format(' of <a href="%s">%s %s</a>', c.page, c.kind or "the", c.label or "preface") or "",
@@ -155,11 +158,12 @@ local function entry(path)
   local text = (report.read(path) or ""):gsub("^%s*//: [%w-]+%s*\n", ""):gsub("^#: [%w-]+%s*\n", "")
   local comment = {}
   for line in text:gmatch("[^\n]*") do
-    local words = line:match("^// ?(.*)$") or line:match("^# ?(.*)$") or line:match("^/?%*+ ?(.*)$")
+    local words = line:match("^// ?(.*)$") or line:match("^/?%*+ ?(.*)$") or
+      not path:match("%.[ch]") and line:match("^# ?(.*)$")
     if not words then break end
     comment[#comment + 1] = words
   end
-  local first = table.concat(comment, " "):gsub("%s+", " "):match("^(.-[.:])%s") or
+  local first = table.concat(comment, " "):gsub("%s+", " "):match("^(.-%.)%s") or
     table.concat(comment, " ")
   return string.format('<li><a href="%s">%s</a><span>%s</span></li>', source.page(path),
     escape(path), escape(first))
@@ -208,9 +212,12 @@ local function write_title()
   local front = pandoc.read(report.read("book/title.md"), "markdown")
   local title, subtitle = pandoc.utils.stringify(front.meta.title), pandoc.utils.stringify(front.meta.subtitle)
   local words = pandoc.write(pandoc.Pandoc(front.blocks), "html5")
-  local out = { "<ol class=\"contents\">" }
+  local out, appendices = { '<ol class="contents">' }, false
   for c in chapters() do
-    if c.number == 90 then out[#out + 1] = '</ol><h2 id="appendices">Appendices</h2><ol class="contents">' end
+    if c.number >= 90 and not appendices then
+      out[#out + 1] = '</ol><h2 id="appendices">Appendices</h2><ol class="contents">'
+      appendices = true
+    end
     local names = {}
     for i, p in ipairs(c.parts) do names[i] = "<code>" .. escape(p) .. "</code>" end
     out[#out + 1] = "<li>" .. link(c) .. (#names > 0 and '<span class="parts">' ..
