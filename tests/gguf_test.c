@@ -309,6 +309,21 @@ START_TEST(wrong_tensors_are_refused)
 }
 END_TEST
 
+//: test-gguf-wrap
+// Only in a file of 16 GiB can the step from 2^34 bytes, which fit, to 2^64 wrap to 0.  The
+// file is a hole: it takes no room on the disk.
+START_TEST(a_product_that_wraps_is_refused_in_a_large_file)
+{
+    struct gguf_writer w = gw_new();
+    char path[GW_PATH];
+    gw_info(&w, "t", TENSOR_F32, 3, SHAPE(1 << 30, 4, 1 << 30), 0);
+    gw_save(&w, path);
+    if (truncate(path, (1ll << 34) + 4096) == 0)
+        says(gguf_open(&g, path, &e), "more than the file's 17179873280 bytes");
+    unlink(path);
+}
+END_TEST
+
 //: test-gguf-names
 START_TEST(wrong_names_are_refused)
 {
@@ -482,8 +497,8 @@ Suite *suite(void)
              only_versions_2_and_3_are_read, counts_that_the_file_cannot_hold_are_refused,
              wrong_keys_are_refused, a_key_of_65535_bytes_is_read_and_one_more_is_not,
              the_alignment_is_a_power_of_two_within_limits, wrong_tensors_are_refused,
-             wrong_names_are_refused, tensors_may_lie_in_any_order_but_not_over_each_other,
-             NULL);
+             a_product_that_wraps_is_refused_in_a_large_file, wrong_names_are_refused,
+             tensors_may_lie_in_any_order_but_not_over_each_other, NULL);
     add_case(s, "limits", a_file_cut_at_any_byte_is_refused,
              a_file_with_flipped_bytes_opens_or_is_refused,
              a_large_header_is_read_in_no_time, NULL);
