@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "backend_cpu.h"
+#include "float64_model.h"
 #include "main.h"
 
 #define MODEL "data/tales-Q4_K_M.gguf"
@@ -120,6 +121,9 @@ static const float *logits_after(int id)
     return logits;
 }
 
+// The q8_1 activations alone move the logits of one position by an NMSE of 2e-5 to 8e-5 (a
+// float64 model with nothing but them and the f16 cache gives as much), so a position may
+// have 1e-4, and a file's mean half of that.
 START_TEST(logits_match_the_float64_reference)
 {
     const char *const paths[] = {"tests/golden/logits-0.txt", "tests/golden/logits-1.txt"};
@@ -129,10 +133,13 @@ START_TEST(logits_match_the_float64_reference)
         ck_assert_ptr_nonnull(f);
         ck_assert(golden_row(row, prompt, &n_prompt, next, &n_next));
         decoder_rewind(decoder, 0);
+        double sum = 0;
         for (int i = 0; i < 8; i++) {
             double nmse = nmse_against(f, logits_after(prompt[i]));
-            ck_assert_msg(nmse <= 5e-5, "%s, position %d: NMSE %g", paths[row], i, nmse);
+            ck_assert_msg(nmse <= 1e-4, "%s, position %d: NMSE %g", paths[row], i, nmse);
+            sum += nmse;
         }
+        ck_assert_msg(sum / 8 <= 5e-5, "%s: mean NMSE %g", paths[row], sum / 8);
         fclose(f);
     }
 }
@@ -151,12 +158,45 @@ START_TEST(logits_match_at_both_sides_of_a_bucket_and_far_out)
     ck_assert_int_eq(n, 900);
     for (int i = 0; i < n; i++) {
         const float *logits = logits_after(ids[i]);
+        int position;
         if (i != 511 && i != 512 && i != 899)
             continue;
+        ck_assert_int_eq(fscanf(f, "%d", &position), 1);
+        ck_assert_int_eq(position, i);
         double nmse = nmse_against(f, logits);
         ck_assert_msg(nmse <= 5e-5, "position %d: NMSE %g", i, nmse);
     }
     fclose(f);
+}
+END_TEST
+
+// Both over the six golden prompts and their continuations.
+START_TEST(divergence_from_the_float64_model_is_small)
+{
+    struct float64_model truth;
+    double logits[VOCABULARY], divergence = 0, nmse = 0;
+    int ids[MOST_IDS], n_prompt, n_next, positions = 0;
+    float64_open(&truth, &model, MOST_IDS);
+    for (int row = 0; golden_row(row, ids, &n_prompt, ids + MOST_IDS / 2, &n_next); row++) {
+        memmove(ids + n_prompt, ids + MOST_IDS / 2, (size_t)n_next * sizeof *ids);
+        decoder_rewind(decoder, 0);
+        for (int i = 0; i < n_prompt + n_next; i++, positions++) {
+            const float *ours = logits_after(ids[i]);
+            double error = 0, power = 0;
+            float64_step(&truth, logits, ids[i], i);
+            for (int j = 0; j < VOCABULARY; j++) {
+                error += (ours[j] - logits[j]) * (ours[j] - logits[j]);
+                power += logits[j] * logits[j];
+            }
+            nmse += error / power;
+            divergence += float64_divergence(logits, ours, VOCABULARY);
+        }
+    }
+    float64_close(&truth);
+    printf("%d positions: mean KL divergence %.3g, mean NMSE %.3g\n", positions,
+           divergence / positions, nmse / positions);
+    ck_assert(divergence / positions <= 1.6e-4);
+    ck_assert(nmse / positions <= 3.5e-5);
 }
 END_TEST
 
@@ -257,6 +297,7 @@ Suite *suite(void)
     tcase_add_test(core, every_golden_row_continues_exactly);
     tcase_add_test(core, logits_match_the_float64_reference);
     tcase_add_test(core, logits_match_at_both_sides_of_a_bucket_and_far_out);
+    tcase_add_test(core, divergence_from_the_float64_model_is_small);
     tcase_add_test(core, bits_do_not_depend_on_the_number_of_threads);
     tcase_add_test(core, bits_do_not_depend_on_an_earlier_conversation);
     tcase_add_test(core, a_greedy_run_cut_short_leaves_the_cache_at_what_was_fed);

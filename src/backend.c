@@ -1,0 +1,179 @@
+//: backend-checks
+// Dispatch to the backend, with every shape checked on the way: a mismatch is a
+// programmer's error, so it ends the program with both numbers.
+#include "backend.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static void same(const char *what, long found, long expected)
+{
+    if (found == expected)
+        return;
+    fprintf(stderr, "lanewise: internal error: %s is %ld, expected %ld\n", what, found,
+            expected);
+    abort();
+}
+
+//: backend-memory-dispatch
+void backend_free(struct backend *b)
+{
+    if (b != NULL)
+        b->ops->free(b);
+}
+
+struct weight *backend_weight_new(struct backend *b, const struct gguf_tensor *t,
+                                  struct error *e)
+{
+    return b->ops->weight_new(b, t, e);
+}
+
+void backend_weight_free(struct backend *b, struct weight *w)
+{
+    if (w != NULL)
+        b->ops->weight_free(b, w);
+}
+
+struct vector *backend_vector_new(struct backend *b, int n, struct error *e)
+{
+    return b->ops->vector_new(b, n, e);
+}
+
+//: backend-memory-dispatch-2
+void backend_vector_free(struct backend *b, struct vector *v)
+{
+    if (v != NULL)
+        b->ops->vector_free(b, v);
+}
+
+struct cache *backend_cache_new(struct backend *b, const struct kv_shape *shape, int layers,
+                                int heads, struct error *e)
+{
+    same("query heads beyond whole groups", heads % shape->kv_heads, 0);
+    return b->ops->cache_new(b, shape, layers, heads, e);
+}
+
+void backend_cache_free(struct backend *b, struct cache *c)
+{
+    if (c != NULL)
+        b->ops->cache_free(b, c);
+}
+
+//: backend-control-dispatch
+void backend_set(struct backend *b, int token, int position)
+{
+    b->ops->set(b, token, position);
+}
+
+bool backend_begin(struct backend *b, enum step_kind kind, int bucket)
+{
+    return b->ops->begin(b, kind, bucket);
+}
+
+void backend_end(struct backend *b)
+{
+    b->ops->end(b);
+}
+
+bool backend_token(struct backend *b, long step, int *token, struct error *e)
+{
+    return b->ops->token(b, step, token, e);
+}
+
+bool backend_read(struct backend *b, const struct vector *v, float *values, struct error *e)
+{
+    return b->ops->read(b, v, values, e);
+}
+
+double backend_read_bandwidth(struct backend *b, struct error *e)
+{
+    return b->ops->read_bandwidth(b, e);
+}
+
+//: backend-gemv-dispatch
+void backend_embed(struct backend *b, struct vector *x, const struct weight *table)
+{
+    same("embedding width", x->n, table->columns);
+    b->ops->embed(b, x, table);
+}
+
+void backend_rmsnorm(struct backend *b, struct vector *y, const struct vector *x,
+                     const struct weight *w, float epsilon)
+{
+    same("norm input", x->n, w->columns);
+    same("norm output", y->n, w->columns);
+    b->ops->rmsnorm(b, y, x, w, epsilon);
+}
+
+static void same_gemv(const struct vector *y, const struct weight *w,
+                      const struct vector *x)
+{
+    same("GEMV input", x->n, w->columns);
+    same("GEMV output", y->n, w->rows);
+}
+
+//: backend-gemv-dispatch-2
+void backend_gemv(struct backend *b, struct vector *y, const struct weight *w,
+                  struct vector *x)
+{
+    same_gemv(y, w, x);
+    b->ops->gemv(b, y, w, x);
+}
+
+void backend_gemv_add(struct backend *b, struct vector *y, const struct weight *w,
+                      struct vector *x)
+{
+    same_gemv(y, w, x);
+    b->ops->gemv_add(b, y, w, x);
+}
+
+void backend_gemv_pair(struct backend *b, struct vector *y[2], const struct weight *w[2],
+                       struct vector *x)
+{
+    same_gemv(y[0], w[0], x);
+    same_gemv(y[1], w[1], x);
+    same("second matrix's rows", w[1]->rows, w[0]->rows);
+    b->ops->gemv_pair(b, y, w, x);
+}
+
+//: backend-attention-dispatch
+void backend_qk_norm_rope(struct backend *b, struct vector *q, struct vector *k,
+                          const struct weight *q_norm, const struct weight *k_norm,
+                          const struct qk_shape *shape)
+{
+    same("query", q->n, (long)shape->heads * shape->head_dim);
+    same("key", k->n, (long)shape->kv_heads * shape->head_dim);
+    same("query norm", q_norm->columns, shape->head_dim);
+    same("key norm", k_norm->columns, shape->head_dim);
+    b->ops->qk_norm_rope(b, q, k, q_norm, k_norm, shape);
+}
+
+void backend_append(struct backend *b, struct cache *c, int layer, const struct vector *k,
+                    const struct vector *v)
+{
+    same("key", k->n, (long)c->shape.kv_heads * c->shape.head_dim);
+    same("value", v->n, k->n);
+    b->ops->append(b, c, layer, k, v);
+}
+
+//: backend-attention-dispatch-2
+void backend_attend(struct backend *b, struct vector *out, const struct vector *q,
+                    struct cache *c, int layer)
+{
+    same("query", q->n, (long)c->heads * c->shape.head_dim);
+    same("attention output", out->n, q->n);
+    b->ops->attend(b, out, q, c, layer);
+}
+
+void backend_swiglu(struct backend *b, struct vector *y, const struct vector *gate,
+                    const struct vector *up)
+{
+    same("gate", gate->n, y->n);
+    same("up", up->n, y->n);
+    b->ops->swiglu(b, y, gate, up);
+}
+
+void backend_argmax(struct backend *b, const struct vector *logits)
+{
+    b->ops->argmax(b, logits);
+}
