@@ -264,7 +264,7 @@ static bool count_bytes(struct gguf_tensor *t, size_t limit, struct error *e)
     return true;
 }
 
-//: gguf-take-tensor
+//: gguf-tensor
 // A description.  The offset waits in *offset: where the data begins is known only after
 // the last description.
 static bool take_tensor(struct gguf_cursor *c, struct gguf_tensor *t, uint64_t *offset,
@@ -274,7 +274,6 @@ static bool take_tensor(struct gguf_cursor *c, struct gguf_tensor *t, uint64_t *
            (gguf_take_u64(c, offset, e) || failed_in(e, "the offset"));
 }
 
-//: gguf-place-tensor
 // Puts the tensor where its offset says, if that is aligned and inside the file.
 static bool place_tensor(const struct gguf *g, struct gguf_tensor *t, uint64_t offset,
                          struct error *e)

@@ -1,4 +1,4 @@
-//: gguf-tensors-and-file
+//: gguf-tensor-view
 // Reads a GGUF file: a header, key-value metadata, tensor descriptions, then the tensors'
 // data.  The file is mapped into memory and never copied: names, strings and tensor data
 // are views into the map, valid until gguf_close.
@@ -35,7 +35,6 @@ struct gguf {
     const struct gguf_string **keys_sorted, **names_sorted;
 };
 
-//: gguf-functions
 // Opens and checks the whole header; reads no tensor data.  Time and memory are bounded by
 // the header's size.  A failure leaves nothing to close, though gguf_close does no harm.
 // A program calls file_map_guard() (file_map.h) before: the file may shrink at any time.

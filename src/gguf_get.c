@@ -40,6 +40,12 @@ static bool unwanted(const struct gguf *g, const struct gguf_value *v, const cha
                   GGUF_SHOW(v->key), text, gguf_type_name(v->type), expected);
 }
 
+static bool no_memory(const struct gguf *g, const struct gguf_value *v, struct error *e)
+{
+    return failed(e, "%s: key \"%.*s\": no memory for %" PRIu64 " elements",
+                  file_path_shown(g->path), GGUF_SHOW(v->key), v->count);
+}
+
 //: gguf-get-numbers
 bool gguf_get_int(const struct gguf *g, const char *key, int *value, struct error *e)
 {
@@ -82,13 +88,6 @@ bool gguf_get_string(const struct gguf *g, const char *key, struct gguf_string *
     struct gguf_cursor c = cursor_at(g, v);
     return gguf_take_string(&c, value, e) ||
            failed_in(e, "%s: key \"%s\"", file_path_shown(g->path), key);
-}
-
-//: gguf-get-no-memory
-static bool no_memory(const struct gguf *g, const struct gguf_value *v, struct error *e)
-{
-    return failed(e, "%s: key \"%.*s\": no memory for %" PRIu64 " elements",
-                  file_path_shown(g->path), GGUF_SHOW(v->key), v->count);
 }
 
 //: gguf-get-strings

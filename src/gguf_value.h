@@ -31,7 +31,6 @@ struct gguf_value {
     const unsigned char *data;   // the first element's first byte, not aligned
 };
 
-//: gguf-value-functions
 // Steps over a type number and the value that follows, and fills in all but the key.
 bool gguf_take_value(struct gguf_cursor *c, struct gguf_value *v, struct error *e);
 

@@ -16,15 +16,14 @@ enum tensor_type { // the types that this program reads
     TENSOR_BF16 = 30,
 };
 
-//: tensor-layout
-// What a type number means.  block_values is 0 for a type that this program does not read.
 struct block_layout {
     const char *name; // as the format's documentation spells it, "Q4_K"; null if unknown
-    int block_values; // values in one block: 1 for plain types, 32 or 256
+    int block_values; // in one block: 1, 32 or 256; 0 if this program does not read the
+                      // type
     int block_bytes;
 };
 
-// The layout of any type number, known or not; never fails.
+// What a type number means, any number.
 struct block_layout tensor_layout(uint32_t type);
 
 #endif
