@@ -1,7 +1,7 @@
 -- The blocks that are more than words: listings, runs, mutants, the path of a token, measured
 -- figures and drawings.  Each function takes an element and where it stands, and gives HTML.
 local report, source, highlight = require "report", require "source", require "highlight"
-local book = require "contents"
+local book, names = require "contents", require "names"
 local blocks = {}
 local escape = highlight.escape
 
@@ -9,12 +9,22 @@ local function wrong(at, words, ...)
   return '<p class="problem">' .. escape(report.problem(at, words, ...)) .. "</p>"
 end
 
-function blocks.code(lines, language, first, ids)
+-- What leads from a name in a listing to the listing that defines it.
+local function leads(path, first, last)
+  return function(word)
+    local place = names.find(word, path)
+    if not place or place.path == path and place.line >= first and place.line <= last then
+      return nil
+    end
+    local c = place.region and blocks.shown[place.path .. ":" .. place.region]
+    return c and c.page .. "#code-" .. place.region or source.page(place.path) .. "#L" .. place.line
+  end
+end
+
+function blocks.code(lines, language, first, link)
   local out = {}
-  for i, html in ipairs(highlight.lines(lines, language)) do
-    local n = first and first + i - 1
-    out[i] = n and string.format('<span%s data-n="%d">%s</span>',
-      ids and ' id="L' .. n .. '"' or "", n, html) or html
+  for i, html in ipairs(highlight.lines(lines, language, link)) do
+    out[i] = first and string.format('<span data-n="%d">%s</span>', first + i - 1, html) or html
   end
   return '<pre class="code' .. (first and " numbered" or "") .. '"><code>' ..
     table.concat(out, "\n") .. "\n</code></pre>"
@@ -50,7 +60,7 @@ function blocks.include(cb, at)
     r.first == r.last and "line " .. r.first or "lines " .. r.first .. "–" .. r.last,
     again and ' <span class="lines">again</span>' or "")
   return listing(not again and "code-" .. name or nil, bar, inline(cb.attributes.caption),
-    blocks.code(lines, highlight.language(src), r.first))
+    blocks.code(lines, highlight.language(src), r.first, leads(src, r.first, r.last)))
 end
 
 function blocks.plain(cb, at)

@@ -1,7 +1,8 @@
 # See book/coverage.
+BEGIN { sorted = "sort -t: -k1,1 -k2,2n >&2" }
 function wrong(file, line, of, message) {
     if (chapter != "" && of != chapter + 0) return
-    print file ":" line ": " message | "cat >&2"
+    print file ":" line ": " message | sorted
     bad++
 }
 function part_of(file,    p) {
@@ -163,7 +164,7 @@ END {
         if (!(n in has_chapter))
             wrong("chapters/contents.mk", planned[n], n + 0, "chapter " n " has no file in chapters/")
     for (f in lines_of_source) files++
-    close("cat >&2")
+    close(sorted)
     if (chapter == "" || bad)
         printf "  coverage   %d regions, %d lines of source in %d files, %d includes: %d wrong\n", \
             regions, total, files, n_include, bad

@@ -86,7 +86,17 @@ function highlight.language(path)
   return LANGUAGES[suffix] and suffix or "text"
 end
 
-function highlight.lines(lines, language)
+-- Whether a word is the name of a function, a struct or a macro, not of a field or a variable.
+local function is_name(text, at, last)
+  local word = text:sub(at, last)
+  if not word:match("^[%a_][%w_]*$") or text:match("^[.>]", at - 1) then return false end
+  return text:match("^%(", last + 1) or text:sub(math.max(1, at - 7), at - 1):match("^struct ") or
+    word:match("^[%u%d_]+$") and #word > 2 or word:match("_kernel$") or
+    word:match("_") and text:match("^[,;)]", last + 1)
+end
+
+-- link(word) may give where a word of code leads; such links are no stops of the Tab key.
+function highlight.lines(lines, language, link)
   local text, token = table.concat(lines, "\n") .. "\n", LANGUAGES[language] or no_token
   local out, at = {}, 1
   while at <= #text do
@@ -94,7 +104,10 @@ function highlight.lines(lines, language)
     last = last or #text
     if before then last = last - 1 end
     local piece = highlight.escape(text:sub(at, last))
-    if class then
+    local target = link and is_name(text, at, last) and link(piece)
+    if target then
+      piece = string.format('<a href="%s" tabindex="-1">%s</a>', target, piece)
+    elseif class then
       local open = '<i class="' .. class .. '">'
       piece = open .. piece:gsub("\n", "</i>\n" .. open) .. "</i>"
     end

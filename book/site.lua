@@ -1,6 +1,6 @@
 -- Pages: one for each chapter, one for each source file, the title page and the search index.
 local report, source, highlight = require "report", require "source", require "highlight"
-local contents, blocks = require "contents", require "blocks"
+local contents, blocks, names = require "contents", require "blocks", require "names"
 local escape = highlight.escape
 local site = {}
 local OUT = os.getenv("BOOK_OUT") or "build/book"
@@ -127,7 +127,11 @@ end
 -- ---- Sources --------------------------------------------------------------------------------
 local function write_source(path)
   local file = source.file(path)
-  local html = highlight.lines(file.lines, highlight.language(path))
+  local html = highlight.lines(file.lines, highlight.language(path), function(word)
+    local place = names.find(word, path)
+    if not place then return nil end
+    return (place.path == path and "" or source.page(place.path)) .. "#L" .. place.line
+  end)
   local marker = {}
   for _, r in ipairs(file.regions) do marker[r.marker] = r end
   local out = {}
@@ -260,6 +264,10 @@ function site.write(written, only)
     for _, path in ipairs(all) do
       index[#index + 1] = "[" .. json(source.page(path)) .. "," .. json(path) .. ',"source",' ..
         json(path:match("[^/]*$")) .. "]"
+    end
+    for _, place in ipairs(names.list) do
+      index[#index + 1] = "[" .. json(source.page(place.path) .. "#L" .. place.line) .. "," ..
+        json(place.name) .. "," .. json(place.path) .. ',""]'
     end
     write("search.js", "window.BOOK_INDEX=[\n" .. table.concat(index, ",\n") .. "\n];\n")
   end
