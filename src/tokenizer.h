@@ -9,6 +9,7 @@
 
 #include "error.h"
 #include "gguf.h"
+#include "utf8.h" // what a caller writes tokens with
 
 struct tokenizer;
 
@@ -23,8 +24,9 @@ void ids_free(struct ids *ids);
 struct tokenizer *tokenizer_new(const struct gguf *g, struct error *e);
 void tokenizer_free(struct tokenizer *t);
 
-// Appends the ids of the text (any bytes, valid UTF-8 or not).  User-defined tokens are
-// matched in the text; control tokens only where special is true.
+// Appends the ids of the text (any bytes, valid UTF-8 or not); on failure none.
+// User-defined tokens are matched in the text, control tokens only where special is true:
+// of several at one place the longest.  The bytes of the ids, side by side, are the text.
 bool tokenizer_encode(const struct tokenizer *t, const char *text, size_t bytes,
                       bool special, struct ids *ids, struct error *e);
 
@@ -37,16 +39,5 @@ int tokenizer_eos(const struct tokenizer *t);                     // -1 where th
 // The id to put before every text, or -1 (bos_token_id where add_bos_token is true).
 int tokenizer_bos(const struct tokenizer *t);
 bool tokenizer_ends_reply(const struct tokenizer *t, int id); // eos, im_end or endoftext
-
-// Passes bytes on in whole UTF-8 characters: a character split over tokens waits for its
-// end.
-struct utf8_stream {
-    unsigned char waiting[4];
-    int count;
-};
-// Writes to out (room for bytes + 4) what is complete and returns how many bytes that is.
-// Bytes that can be no part of a character come out as U+FFFD, the replacement character.
-size_t utf8_stream_push(struct utf8_stream *s, const char *bytes, size_t count, char *out);
-size_t utf8_stream_end(struct utf8_stream *s, char *out); // what is left, as U+FFFD
 
 #endif
