@@ -247,8 +247,20 @@ end
 
 -- ---- The run --------------------------------------------------------------------------------
 local function body_of(bs)
-  local text = pandoc.write(pandoc.Pandoc(bs), "html5", PANDOC_WRITER_OPTIONS)
-  return text
+  return pandoc.write(pandoc.Pandoc(bs), "html5", PANDOC_WRITER_OPTIONS)
+end
+
+-- Marks of the notation that came through as words: a block not closed, a link not made.
+function check_markup(c, text)
+  local words = text:gsub("<pre.-</pre>", ""):gsub("<code.-</code>", ""):gsub("<math.-</math>", "")
+    :gsub("<svg.-</svg>", ""):gsub("<figcaption.-</figcaption>", ""):gsub("<[^>]*>", "")
+  for _, mark in ipairs { ":::", "{#", "{.", "](", "][", "``" } do
+    local at = words:find(mark, 1, true)
+    if at then
+      local near = words:sub(at, at + 40):match("[^\n]*")
+      report.problem(c.file, near:sub(1, 12), "markup that was not understood: %s", near)
+    end
+  end
 end
 
 function Pandoc()
@@ -284,8 +296,8 @@ function Pandoc()
       for formula in text:gmatch('<span class="math[^>]*>(.-)</span>') do
         report.problem(c.file, formula:match("[^\n]+"), "not a formula: %s", formula)
       end
+      check_markup(c, text)
       c.html = text
-      c.notes = nil
       written[#written + 1] = c
     end
   end
@@ -296,7 +308,8 @@ function Pandoc()
   end
   for _, c in ipairs(last) do weave(c) end
   if report.count > 0 and not report.draft then
-    error(string.format("the book is not printed: %d problems", report.count), 0)
+    io.stderr:write("the book is not woven: ", report.count, " wrong\n")
+    os.exit(1)
   end
   site.write(written, only)
   return pandoc.Pandoc {}

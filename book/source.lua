@@ -36,7 +36,7 @@ function source.page(path) return path:gsub("/", "-") .. ".html" end
 -- What is printed whole: everything that is compiled, and how it is built.
 function source.all()
   local list = {}
-  local find = io.popen("find src tests GNUmakefile chapters/contents.mk -type f | LC_ALL=C sort")
+  local find = io.popen("find src tests GNUmakefile chapters/contents.mk -type f 2>/dev/null | LC_ALL=C sort")
   for path in find:lines() do
     if path:match("%.[ch]$") or path:match("%.cu$") or path:match("%.cc$") or
        path:match("%.mk$") or path:match("GNUmakefile$") then
