@@ -119,31 +119,29 @@ local function stamp(command, near)
   return stamps[files]
 end
 
-local CLEAN = "env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL -u MAKE_TERMOUT -u MAKE_TERMERR " ..
-  "-u MAKEOVERRIDES -u VARIANT -u CASE -u V NO_COLOR=1 TERM=dumb LC_ALL=C.UTF-8 COLUMNS=92 "
+-- The file that holds what a command printed, and the file that asks for it.
+local function result_file(command, near)
+  return CACHE .. pandoc.utils.sha1(command .. "\0" .. stamp(command, near))
+end
+
+local function ask(command, base)
+  local f = assert(io.open(base .. ".sh", "w"))
+  f:write(command, "\n")
+  f:close()
+end
 
 -- Runs a command from the root of the tree, once for each state of what it depends on.
 local function run(command, near)
-  local base = CACHE .. pandoc.utils.sha1(command .. "\0" .. stamp(command, near))
-  local text = report.read(base)
-  if not text then
-    io.stderr:write("  run  ", command, "\n")
-    local own = base .. "." .. os.tmpname():match("[^/]*$")
-    local f = assert(io.open(own .. ".sh", "w"))
-    f:write(command, "\n")
-    f:close()
-    local _, _, status = os.execute(CLEAN .. "timeout 300 sh " .. own .. ".sh >" .. own ..
-      ".out 2>&1 </dev/null")
-    f = assert(io.open(own .. ".out", "rb"))
-    text = status .. "\n" .. f:read("a")
-    f:close()
-    f = assert(io.open(own .. ".new", "wb"))
-    f:write(text)
-    f:close()
-    if status ~= 124 then os.rename(own .. ".new", base) end
-    for _, s in ipairs { ".sh", ".out", ".new" } do os.remove(own .. s) end
+  local base = result_file(command, near)
+  local f = io.open(base, "rb")
+  if not f then
+    ask(command, base)
+    os.execute("book/run " .. base)
+    f = assert(io.open(base, "rb"))
   end
-  local status, output = text:match("^(%d+)\n(.*)$")
+  local status, output = f:read("a"):match("^(%d+)\n(.*)$")
+  f:close()
+  if status == "124" then os.remove(base) end
   output = output:gsub("\27%[[%d;?]*%a", ""):gsub("\r\n", "\n"):gsub("[^\n]*\r", "")
   return output:gsub("%s+$", ""), tonumber(status)
 end
@@ -203,6 +201,29 @@ local function mutant_named(name)
   return mutants[name]
 end
 
+local function near(m) return m.file .. " tests/" .. m.test .. "_test.c* tests/mutants" end
+
+-- Runs the mutants of these names side by side, after one build of the tests that catch them.
+function blocks.run_mutants(names)
+  local tests, files = {}, {}
+  for _, name in ipairs(names) do
+    local m = mutant_named(name)
+    local command = "tests/mutants run " .. name
+    local base = m and result_file(command, near(m))
+    if base and not io.open(base) then
+      ask(command, base)
+      files[#files + 1] = base
+      tests[#tests + 1] = "build/simt/tests/" .. m.test .. "_test"
+    end
+  end
+  if #files > 1 and io.open("tests/mutants") then
+    os.execute("env -u MAKEFLAGS -u MAKELEVEL make -s -k VARIANT=simt " ..
+      table.concat(tests, " ") .. " >/dev/null 2>&1")
+    os.execute("printf '%s\\n' " .. table.concat(files, " ") ..
+      " | xargs -P $(nproc) -n 1 book/run")
+  end
+end
+
 -- The whole lines around a change, before and after it.
 local function change(text, old, new)
   local first, last = text:find(old, 1, true)
@@ -239,8 +260,7 @@ function blocks.mutant(cb, at)
   local body = '<pre class="code change"><code>' .. table.concat(rows, "\n") .. "\n</code></pre>"
   local problem = ""
   if report.read("tests/mutants") then
-    local output, status = run("tests/mutants run " .. name,
-      m.file .. " tests/" .. m.test .. "_test.c* tests/mutants.tsv")
+    local output, status = run("tests/mutants run " .. name, near(m))
     if status ~= 0 then
       problem = wrong(at, words, "mutant %s: exit status %d: %s", name, status,
         output:match("[^\n]*$"))

@@ -274,6 +274,17 @@ function Pandoc()
   for _, c in ipairs(contents.chapters) do
     if c.file and c.number >= 90 then note_definitions(c) end
   end
+  local mutants = {}
+  for _, c in ipairs(contents.chapters) do
+    if c.file and (not only or only == c.number) then
+      each_file(c, function(div)
+        pandoc.walk_block(pandoc.Div(div.content), { CodeBlock = function(x)
+          if x.classes:includes("mutant") then mutants[#mutants + 1] = x.attributes.name end
+        end })
+      end)
+    end
+  end
+  blocks.run_mutants(mutants)
   local last = {}                                    -- the glossary after those who link to it
   local function weave(c)
     if c.number == 91 or c.number == 92 then add_uses(c) end
