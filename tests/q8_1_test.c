@@ -24,8 +24,9 @@ START_TEST(four_values_worked_by_hand)
     q8_1_cpu(&block, x, 32);
     const int8_t codes[32] = {127, -2, 50, 1};
     ck_assert_mem_eq(block.codes, codes, 32);
-    ck_assert_uint_eq(block.d, 0x4000);   // 2 in half precision: 2^1 * 1.0
-    ck_assert_uint_eq(block.sum, 0x5d84); // 352.9, to a multiple of 1/4: 353 = 2^8 * (1 + 388 / 1024)
+    ck_assert_uint_eq(block.d, 0x4000); // 2 in half precision: 2^1 * 1.0
+    ck_assert_uint_eq(block.sum,
+                      0x5d84); // 352.9, to a multiple of 1/4: 353 = 2^8 * (1 + 388 / 1024)
 }
 END_TEST
 
