@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "failing_malloc.h"
 #include "hex.h"
 #include "main.h"
 #include "random.h"
@@ -367,6 +368,43 @@ START_TEST(a_byte_without_a_token_is_an_error_and_adds_nothing)
 }
 END_TEST
 
+#if FAILING_MALLOC
+// Reads a tokenizer and encodes with it, the allocation after `good` others failing.
+static bool starved(const struct gguf *g, long good, struct error *e)
+{
+    struct ids ids = {0};
+    allocations.before_failure = good;
+    struct tokenizer *t = tokenizer_new(g, e);
+    bool done = t != NULL && tokenizer_encode(t, "the <tool>s then", 16, true, &ids, e);
+    tokenizer_free(t);
+    const bool all_good = allocations.before_failure >= 0;
+    allocations.before_failure = -1;
+    ck_assert(done || (e->text[0] != 0 && ids.count == 0));
+    ids_free(&ids);
+    return done && all_good;
+}
+
+START_TEST(where_memory_runs_out_it_says_so_and_frees_all)
+{
+    struct gguf g;
+    struct error e;
+    struct gguf_writer w = gw_new();
+    const char *merges[] = {"t h"};
+    add_tokenizer(&w, (const struct token[]){{"th", 1}, {"<tool>", 4}}, 2, merges, 1);
+    ck_assert(gw_open(&w, &g, &e));
+    long good = 0;
+    for (bool done = false; !done; good++) {
+        const long live = allocations.live;
+        e.text[0] = 0;
+        done = starved(&g, good, &e);
+        ck_assert_int_eq(allocations.live, live);
+    }
+    ck_assert_int_gt(good, 15);
+    gguf_close(&g);
+}
+END_TEST
+#endif
+
 //: tokenizer-test-time
 static double now(void)
 {
@@ -538,5 +576,8 @@ Suite *suite(void)
              a_vocabulary_of_151936_is_read_within_a_second,
              a_megabyte_of_any_text_takes_little_time_with_the_tales,
              a_megabyte_of_any_text_takes_little_time_with_151936_tokens, NULL);
+#if FAILING_MALLOC
+    add_case(s, "memory", where_memory_runs_out_it_says_so_and_frees_all, NULL);
+#endif
     return s;
 }
