@@ -120,8 +120,8 @@ local function stamp(command, near)
 end
 
 -- The file that holds what a command printed, and the file that asks for it.
-local function result_file(command, near)
-  return CACHE .. pandoc.utils.sha1(command .. "\0" .. stamp(command, near))
+local function result_file(command, near, row)
+  return CACHE .. pandoc.utils.sha1(command .. "\0" .. stamp(command, near) .. (row or ""))
 end
 
 local function ask(command, base)
@@ -131,8 +131,8 @@ local function ask(command, base)
 end
 
 -- Runs a command from the root of the tree, once for each state of what it depends on.
-local function run(command, near)
-  local base = result_file(command, near)
+local function run(command, near, row)
+  local base = result_file(command, near, row)
   local f = io.open(base, "rb")
   if not f then
     ask(command, base)
@@ -209,7 +209,7 @@ function blocks.run_mutants(names)
   for _, name in ipairs(names) do
     local m = mutant_named(name)
     local command = "tests/mutants run " .. name
-    local base = m and result_file(command, near(m))
+    local base = m and result_file(command, near(m), m.row)
     if base and not io.open(base) then
       ask(command, base)
       files[#files + 1] = base
@@ -260,7 +260,7 @@ function blocks.mutant(cb, at)
   local body = '<pre class="code change"><code>' .. table.concat(rows, "\n") .. "\n</code></pre>"
   local problem = ""
   if report.read("tests/mutants") then
-    local output, status = run("tests/mutants run " .. name, near(m))
+    local output, status = run("tests/mutants run " .. name, near(m), m.row)
     if status ~= 0 then
       problem = wrong(at, words, "mutant %s: exit status %d: %s", name, status,
         output:match("[^\n]*$"))
