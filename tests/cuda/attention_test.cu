@@ -213,12 +213,10 @@ START_TEST(a_wave_is_a_whole_number_of_blocks_for_each_multiprocessor)
     ck_assert_int_eq(f16 % properties.multiProcessorCount, 0);
     ck_assert_int_eq(f32 % properties.multiProcessorCount, 0);
     ck_assert_int_gt(attention_cuda_wave(KV_F16, 256), 0);
-#ifdef __CUDACC__
     if (properties.major == 8 && properties.minor == 9) {
         ck_assert_int_eq(f16, 9 * properties.multiProcessorCount); // 56 registers a thread
         ck_assert_int_eq(f32, 8 * properties.multiProcessorCount); // 64
     }
-#endif
 }
 END_TEST
 
