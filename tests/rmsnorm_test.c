@@ -29,11 +29,11 @@ static long double norm_at(const float *x, const float *weight, float epsilon, i
 //: rmsnorm-by-hand
 START_TEST(oracle_divides_by_the_root_mean_square)
 {
-    // (1 + 49) / 2 = 25, whose root is 5; likewise (9 + 9) / 2 = 9, whose root is 3.
-    const float x[] = {1, 7, 3, -3}, weight[] = {1, 2};
-    const float expected[] = {0.2f, 2.8f, 1, -2};
+    // 1 + 49 + 25 + 25 = 100, of which the mean is 25 and the root of that is 5.
+    const float x[] = {1, 7, -5, 5}, weight[] = {1, 2, 1, 0.5f};
+    const float expected[] = {0.2f, 2.8f, -1, 0.5f};
     float y[4];
-    rmsnorm_cpu(y, x, weight, 0, 2, 2);
+    rmsnorm_cpu(y, x, weight, 0, 1, 4);
     for (int i = 0; i < 4; i++)
         ck_assert_float_eq(y[i], expected[i]);
 }
