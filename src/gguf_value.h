@@ -38,7 +38,6 @@ const char *gguf_type_name(enum gguf_type type); // "u32", "string", ...
 size_t gguf_type_bytes(enum gguf_type type);     // 0 for a string and for an array
 
 bool gguf_is_integer(enum gguf_type type);
-
 // The number at from.  False where it is no integer or does not fit an int.
 bool gguf_int_at(enum gguf_type type, const unsigned char *from, int *number);
 double gguf_float_at(enum gguf_type type, const unsigned char *from); // of an f32 or f64

@@ -16,6 +16,7 @@ enum tensor_type { // the types that this program reads
     TENSOR_BF16 = 30,
 };
 
+//: tensor-layout
 struct block_layout {
     const char *name; // as the format's documentation spells it, "Q4_K"; null if unknown
     int block_values; // in one block: 1, 32 or 256; 0 if this program does not read the

@@ -72,8 +72,7 @@ START_TEST(an_unreadable_file_is_refused)
 END_TEST
 
 //: test-file-map-shrinks
-// Maps a file of two pages, cuts it to nothing and reads it, in a process of its own.
-// Returns how that ended, and what it wrote to standard error.
+// Cuts a mapped file to nothing and reads it, in a process of its own; how that ended.
 static int read_a_cut_file(const char *path, char *said, size_t room)
 {
     int ends[2];
@@ -99,6 +98,7 @@ static int read_a_cut_file(const char *path, char *said, size_t room)
     return status;
 }
 
+//: test-file-map-shrinks-said
 START_TEST(a_file_that_shrinks_is_said_in_one_line)
 {
     char path[64], said[2048], expected[256];

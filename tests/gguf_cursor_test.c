@@ -58,6 +58,7 @@ START_TEST(nothing_is_taken_past_the_end)
 }
 END_TEST
 
+//: test-gguf-cursor-strings
 START_TEST(a_string_longer_than_the_file_is_refused)
 {
     const uint64_t lengths[] = {2, 1ull << 40, INT64_MAX, UINT64_MAX - 7, UINT64_MAX};

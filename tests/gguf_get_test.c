@@ -82,11 +82,10 @@ END_TEST
 //: test-gguf-get-wrong
 START_TEST(a_wrong_value_is_named_with_its_key_and_limit)
 {
-    int number = 5, *ints;
+    int number = 5;
     double real;
     bool truth;
-    struct gguf_string s, *strings;
-    size_t count;
+    struct gguf_string s;
     ck_assert(!gguf_get_int(&g, "width", &number, &e));
     says("key \"width\" is missing");
     ck_assert(!gguf_get_int(&g, "large", &number, &e));
@@ -102,6 +101,15 @@ START_TEST(a_wrong_value_is_named_with_its_key_and_limit)
     says("key \"perhaps\"");
     ck_assert(!gguf_get_string(&g, "tokens", &s, &e));
     says("expected a string");
+}
+END_TEST
+
+//: test-gguf-get-wrong-arrays
+START_TEST(a_wrong_array_is_named_likewise)
+{
+    int *ints;
+    struct gguf_string *strings;
+    size_t count;
     ck_assert(!gguf_get_strings(&g, "types", &strings, &count, &e));
     says("expected an array of strings");
     ck_assert_ptr_null(strings);
@@ -129,6 +137,7 @@ Suite *suite(void)
     tcase_add_test(c, values_come_in_the_type_that_is_asked_for);
     tcase_add_test(c, arrays_come_whole);
     tcase_add_test(c, a_wrong_value_is_named_with_its_key_and_limit);
+    tcase_add_test(c, a_wrong_array_is_named_likewise);
     tcase_add_test(c, a_value_is_described_for_people);
     suite_add_tcase(s, c);
     return s;

@@ -62,6 +62,7 @@ START_TEST(no_byte_of_the_tales_model_is_padding)
 }
 END_TEST
 
+//: answers-gguf-suite
 Suite *suite(void)
 {
     Suite *s = suite_create("chapter-01");
