@@ -19,4 +19,4 @@ chapter-13 := backend backend_cpu                 # One interface, two machines
 chapter-14 := model decoder                       # A layer, then all of them
 chapter-16 := utf8 heap bpe vocabulary pretokenizer tokenizer chat sampler # Text to tokens and back
 chapter-17 := synth bench                         # Measuring
-chapter-18 := options commands main               # The program
+chapter-18 := options output session generation commands generate converse inspect score measure main # The program

@@ -306,8 +306,9 @@ static void gemv_rows(float *y, const struct weight *w, const struct block_q8_1 
 }
 
 //: cpu-gemv
-enum { ROWS_A_PIECE = 16 };      // so many rows at a time go to a thread
-enum { WORTH_A_TEAM = 1 << 15 }; // weights; fewer are done before a team is awake
+enum { ROWS_A_PIECE = 16 }; // so many rows at a time go to a thread
+// Multiply-adds below which one thread is done before a team would be awake.
+enum { WORTH_A_TEAM = 1 << 20 };
 
 static void gemv_into(struct backend *b, float *y, const struct weight *w, struct vector *x)
 {

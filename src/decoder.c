@@ -253,7 +253,8 @@ static bool known(const struct decoder *d, int token, struct error *e)
                   d->model->shape.vocabulary - 1);
 }
 
-bool decoder_prompt(struct decoder *d, const int *tokens, size_t count, struct error *e)
+static bool feed(struct decoder *d, const int *tokens, size_t count, enum step_kind last,
+                 struct error *e)
 {
     if (!fits(d, count, e))
         return false;
@@ -262,9 +263,20 @@ bool decoder_prompt(struct decoder *d, const int *tokens, size_t count, struct e
             return false;
     for (size_t i = 0; i < count; i++) {
         backend_set(d->backend, tokens[i], d->position);
-        step(d, i + 1 < count ? STEP_PROMPT : STEP_LOGITS);
+        step(d, i + 1 < count ? STEP_PROMPT : last);
     }
     return true;
+}
+
+//: decoder-feed
+bool decoder_fill(struct decoder *d, const int *tokens, size_t count, struct error *e)
+{
+    return feed(d, tokens, count, STEP_PROMPT, e);
+}
+
+bool decoder_prompt(struct decoder *d, const int *tokens, size_t count, struct error *e)
+{
+    return feed(d, tokens, count, STEP_LOGITS, e);
 }
 
 //: decoder-greedy

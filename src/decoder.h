@@ -31,8 +31,9 @@ int decoder_position(const struct decoder *d); // tokens in the cache
 // Forgets all tokens from this position on.  0 <= position <= decoder_position(d).
 void decoder_rewind(struct decoder *d, int position);
 
-// Feeds tokens; after the last the logits are known.  Fails where they do not fit the
-// context.
+// Feed tokens; fail where they do not fit the context.  fill leaves no logits (and so
+// spares the largest matrix); prompt leaves those after the last token.
+bool decoder_fill(struct decoder *d, const int *tokens, size_t count, struct error *e);
 bool decoder_prompt(struct decoder *d, const int *tokens, size_t count, struct error *e);
 // The logits after the newest token, (vocabulary) f32, valid until the next call.
 const float *decoder_logits(struct decoder *d, struct error *e); // null on failure

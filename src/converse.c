@@ -1,0 +1,163 @@
+//: converse
+// lanewise chat: a conversation, a line a turn.  The whole conversation is rendered afresh
+// for every turn; what the cache already holds of it, a common beginning, is not computed
+// again.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "chat.h"
+#include "commands.h"
+#include "generation.h"
+
+struct conversation {
+    struct session *session;
+    struct chat_turn *turns; // their texts are owned
+    size_t n_turns, room;
+    struct ids cached; // what the cache holds
+    struct utf8_stream stream;
+    char *reply; // the turn being written
+    size_t reply_bytes;
+    bool failed; // memory ran out in the sink
+};
+
+//: converse-turns
+static bool add_turn(struct conversation *c, enum chat_role role, const char *text,
+                     size_t bytes, struct error *e)
+{
+    char *copy = malloc(bytes + 1);
+    if (c->n_turns == c->room) {
+        size_t room = 2 * c->room + 8;
+        struct chat_turn *more = realloc(c->turns, room * sizeof *more);
+        c->room = more != NULL ? room : c->room;
+        c->turns = more != NULL ? more : c->turns;
+    }
+    if (copy == NULL || c->n_turns == c->room) {
+        free(copy);
+        return failed(e, "out of memory for the conversation");
+    }
+    memcpy(copy, text, bytes);
+    c->turns[c->n_turns++] = (struct chat_turn){role, copy, bytes};
+    return true;
+}
+
+static void free_conversation(struct conversation *c)
+{
+    for (size_t i = 0; i < c->n_turns; i++)
+        free((char *)c->turns[i].text);
+    free(c->turns);
+    free(c->reply);
+    ids_free(&c->cached);
+}
+
+//: converse-sink
+// Keeps the reply's bytes for the next rendering and writes them out.
+static bool hear(void *user, int token)
+{
+    struct conversation *c = user;
+    struct session *s = c->session;
+    size_t count = 0;
+    if (!s->options->ignore_eos && tokenizer_ends_reply(s->tokenizer, token))
+        return false;
+    struct error ignored;
+    const char *bytes = "";
+    if (token < tokenizer_count(s->tokenizer))
+        bytes = tokenizer_bytes(s->tokenizer, token, &count);
+    char *more = realloc(c->reply, c->reply_bytes + count + 1);
+    if (more == NULL || !ids_push(&c->cached, token, &ignored)) {
+        c->reply = more != NULL ? more : c->reply;
+        c->failed = true;
+        return false;
+    }
+    c->reply = more;
+    memcpy(c->reply + c->reply_bytes, bytes, count);
+    c->reply_bytes += count;
+    return generation_write(s, &c->stream, token);
+}
+
+//: converse-feed
+// Brings the cache from what it holds to all of ids but the last.
+static bool feed(struct conversation *c, const struct ids *ids, struct error *e)
+{
+    struct session *s = c->session;
+    size_t same = 0, held = (size_t)decoder_position(s->decoder);
+    int context = decoder_context(s->decoder);
+    if (ids->count > (size_t)context)
+        return failed(e, "the conversation has %zu tokens, more than the context's %d",
+                      ids->count, context);
+    while (same < held && same < c->cached.count && same + 1 < ids->count &&
+           c->cached.items[same] == ids->items[same])
+        same++;
+    decoder_rewind(s->decoder, (int)same);
+    c->cached.count = same;
+    for (size_t i = same; i < ids->count; i++)
+        if (!ids_push(&c->cached, ids->items[i], e))
+            return false;
+    return session_prompt(s, ids->items + same, ids->count - 1 - same, e);
+}
+
+//: converse-reply
+static bool reply(struct conversation *c, struct error *e)
+{
+    struct session *s = c->session;
+    struct ids ids = {0};
+    c->reply_bytes = 0;
+    c->stream = (struct utf8_stream){0};
+    bool good = chat_render(s->tokenizer, c->turns, c->n_turns, true, !s->options->no_think,
+                            &ids, e) &&
+                feed(c, &ids, e);
+    if (good && !session_interrupted())
+        good = generation_run(s, ids.items[ids.count - 1], s->options->tokens, hear, c, e);
+    ids_free(&ids);
+    if (!good)
+        return false;
+    if (c->failed)
+        return failed(e, "out of memory for the reply");
+    char end[8];
+    size_t whole = utf8_stream_end(&c->stream, end);
+    end[whole++] = '\n';
+    output_write(&s->output, end, whole);
+    const char *text = c->reply_bytes > 0 ? c->reply : "";
+    return add_turn(c, CHAT_ASSISTANT, text, c->reply_bytes, e);
+}
+
+//: converse-loop
+static bool going(const struct session *s)
+{
+    return !session_interrupted() && s->output.state == OUTPUT_OPEN;
+}
+
+static bool converse(struct conversation *c, struct error *e)
+{
+    char *line = NULL;
+    size_t room = 0;
+    bool good = true, asks = isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
+    while (good && going(c->session)) {
+        if (asks)
+            fputs("> ", stderr);
+        ssize_t n = getline(&line, &room, stdin);
+        if (n < 0)
+            break;
+        if (n > 0 && line[n - 1] == '\n')
+            n--;
+        good = n == 0 || (add_turn(c, CHAT_USER, line, (size_t)n, e) && reply(c, e));
+    }
+    free(line);
+    return good;
+}
+
+bool command_chat(struct session *s, struct error *e)
+{
+    const struct options *o = s->options;
+    struct conversation c = {.session = s};
+    bool good = session_open(s, o, e);
+    if (good && o->system != NULL)
+        good = add_turn(&c, CHAT_SYSTEM, o->system, strlen(o->system), e);
+    if (good && o->prompt != NULL)
+        good = add_turn(&c, CHAT_USER, o->prompt, strlen(o->prompt), e) && reply(&c, e);
+    else if (good)
+        good = converse(&c, e);
+    free_conversation(&c);
+    return good;
+}

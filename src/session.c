@@ -1,0 +1,225 @@
+//: session-clock
+// Opening, closing and summing up; see session.h.
+#include "session.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "backend_cpu.h"
+
+double seconds_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+// The one mutable global: a signal handler can reach nothing else.
+static volatile sig_atomic_t interrupted;
+
+static void interrupt(int number)
+{
+    (void)number;
+    interrupted = 1;
+    signal(SIGINT, SIG_DFL); // a second one ends the program at once
+}
+
+bool session_interrupted(void)
+{
+    return interrupted != 0;
+}
+
+//: session-files
+bool read_file(const char *path, char **bytes, size_t *count, struct error *e)
+{
+    bool standard = strcmp(path, "-") == 0;
+    const char *name = standard ? "standard input" : path;
+    FILE *f = standard ? stdin : fopen(path, "rb");
+    size_t room = 0, n = 0;
+    *bytes = NULL;
+    if (f == NULL)
+        return failed(e, "%s: %s", path, strerror(errno));
+    for (size_t got = 1; got > 0; n += got) {
+        if (n == room) {
+            char *more = realloc(*bytes, room = 2 * room + 4096);
+            if (more == NULL)
+                break;
+            *bytes = more;
+        }
+        got = fread(*bytes + n, 1, room - n, f);
+    }
+    bool whole = feof(f) && !ferror(f);
+    int number = errno;
+    if (!standard)
+        fclose(f);
+    *count = n;
+    return whole || failed(e, "%s: %s", name, strerror(number));
+}
+
+//: session-ids
+bool parse_ids(const char *text, const char *what, int limit, struct ids *ids,
+               struct error *e)
+{
+    for (const char *at = text; *at != 0;) {
+        char *end;
+        errno = 0;
+        long id = strtol(at, &end, 10);
+        bool digit = *at >= '0' && *at <= '9';
+        if (!digit || errno != 0 || (*end != ',' && *end != 0) || (*end == ',' && !end[1]))
+            return failed(e, "%s: '%.20s' is no list of ids", what, at);
+        if (id >= limit)
+            return failed(e, "%s: id %ld is beyond the vocabulary's last, %d", what, id,
+                          limit - 1);
+        if (!ids_push(ids, (int)id, e))
+            return false;
+        at = *end == ',' ? end + 1 : end;
+    }
+    return true;
+}
+
+bool session_read_text(struct session *s, struct ids *ids, bool special, struct error *e)
+{
+    const struct options *o = s->options;
+    char *bytes = NULL;
+    size_t count = 0;
+    if (o->prompt == NULL && !read_file(o->file ? o->file : "-", &bytes, &count, e)) {
+        free(bytes);
+        return false;
+    }
+    const char *text = o->prompt ? o->prompt : bytes;
+    count = o->prompt ? strlen(o->prompt) : count;
+    bool encoded = tokenizer_encode(s->tokenizer, text, count, special, ids, e);
+    free(bytes);
+    return encoded;
+}
+
+//: session-open-text
+bool session_open_text(struct session *s, const struct options *o, struct error *e)
+{
+    *s = (struct session){.options = o};
+    output_open(&s->output);
+    if (!gguf_open(&s->file, o->model, e))
+        return false;
+    s->tokenizer = tokenizer_new(&s->file, e);
+    return s->tokenizer != NULL;
+}
+
+static void show_progress(void *user, size_t done, size_t total)
+{
+    (void)user;
+    fprintf(stderr, "\rloading %3.0f%%%s", 100.0 * (double)done / (double)total,
+            done == total ? "\r            \r" : "");
+}
+
+//: session-open-backend
+static bool open_backend(struct session *s, struct error *e)
+{
+    const struct options *o = s->options;
+    const struct backend_options options = {o->kv, o->threads, !o->no_graph};
+    if (o->backend != NULL && strcmp(o->backend, "cuda") == 0)
+        return failed(e, "--backend cuda: this program was built without CUDA");
+    s->backend = backend_cpu_new(&options, e);
+    if (s->backend == NULL)
+        return false;
+    if (!o->quiet)
+        fprintf(stderr, "backend: %s, %s\n", s->backend->name, s->backend->device);
+    return true;
+}
+
+static bool check_context(const struct session *s, struct error *e)
+{
+    int wanted = s->options->context, most = s->model.shape.context;
+    if (wanted <= most)
+        return true;
+    return failed(e, "--ctx is %d, but the context of %s is %d", wanted, s->file.path,
+                  most);
+}
+
+static bool check_vocabulary(const struct session *s, struct error *e)
+{
+    int tokens = tokenizer_count(s->tokenizer), rows = s->model.shape.vocabulary;
+    if (tokens <= rows)
+        return true;
+    return failed(e, "%s: %d tokens, but token_embd.weight has %d rows", s->file.path,
+                  tokens, rows);
+}
+
+//: session-open
+static bool open_decoder(struct session *s, struct error *e)
+{
+    const struct options *o = s->options;
+    const struct decoder_options options = {o->kv, o->context};
+    bool watched = !o->quiet && isatty(STDERR_FILENO);
+    s->decoder = decoder_new(&s->model, s->backend, &options,
+                             watched ? show_progress : NULL, NULL, e);
+    return s->decoder != NULL;
+}
+
+bool session_open(struct session *s, const struct options *o, struct error *e)
+{
+    double start = seconds_now();
+    signal(SIGINT, interrupt);
+    if (!session_open_text(s, o, e) || !model_open(&s->model, &s->file, e) ||
+        !check_context(s, e) || !check_vocabulary(s, e) ||
+        !model_check_values(&s->model, &s->file, e) || !open_backend(s, e) ||
+        !open_decoder(s, e))
+        return false;
+    if (s->model.theta_is_default)
+        fprintf(stderr, "warning: %s: qwen3.rope.freq_base is missing; %g is used\n",
+                s->file.path, s->model.shape.theta);
+    s->load_seconds = seconds_now() - start;
+    return true;
+}
+
+void session_close(struct session *s)
+{
+    decoder_free(s->decoder);
+    backend_free(s->backend);
+    tokenizer_free(s->tokenizer);
+    model_close(&s->model);
+    gguf_close(&s->file);
+}
+
+//: session-summary
+static double rate(double count, double seconds)
+{
+    return seconds > 0 ? count / seconds : 0;
+}
+
+void session_summary(const struct session *s)
+{
+    double tokens = rate((double)s->decoded_tokens, s->decode_seconds);
+    if (s->options->quiet || s->decoder == NULL)
+        return;
+    fprintf(stderr, "loaded in %.2f s; ", s->load_seconds);
+    fprintf(stderr, "prompt: %ld tokens, %.1f tokens/s; ", s->prompt_tokens,
+            rate((double)s->prompt_tokens, s->prompt_seconds));
+    fprintf(stderr, "decoded: %ld tokens, %.1f tokens/s, %.2f GB/s of weights\n",
+            s->decoded_tokens, tokens,
+            tokens * 1e-9 * (double)model_bytes_a_token(&s->model));
+}
+
+//: session-prompt
+bool session_prompt(struct session *s, const int *ids, size_t count, struct error *e)
+{
+    enum { PIECE = 16 }; // tokens between looks at the signal
+    double start = seconds_now();
+    bool watched = !s->options->quiet && isatty(STDERR_FILENO) && count > 4 * PIECE;
+    bool fed = true;
+    for (size_t i = 0; fed && i < count && !session_interrupted(); i += PIECE) {
+        size_t n = count - i < PIECE ? count - i : PIECE;
+        fed = decoder_fill(s->decoder, ids + i, n, e);
+        s->prompt_tokens += (long)n;
+        if (watched)
+            fprintf(stderr, "\rprompt %zu/%zu", i + n, count);
+    }
+    if (watched)
+        fprintf(stderr, "\r                      \r");
+    s->prompt_seconds += seconds_now() - start;
+    return fed;
+}
