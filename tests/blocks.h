@@ -41,6 +41,7 @@ static inline void random_blocks(struct random *r, void *blocks, enum tensor_typ
         random_block(r, (uint8_t *)blocks + i * bytes, type);
 }
 
+//: blocks-bits
 // `count` bits of a block from bit `first` on, the lowest bit of byte 0 being bit 0.
 static inline int bits_at(const uint8_t *block, int first, int count)
 {
@@ -55,6 +56,7 @@ static inline double half_at(const uint8_t *block, int byte)
     return (double)half_to_float((uint16_t)bits_at(block, 8 * byte, 16));
 }
 
+//: blocks-k
 // Value n of a Q4_K or Q5_K block, whose fifth bits lie from byte 16 on if it has them.
 static inline double k_value(const uint8_t *block, bool fifth, int n)
 {
@@ -71,6 +73,7 @@ static inline double k_value(const uint8_t *block, bool fifth, int n)
     return half_at(block, 0) * scale * code - half_at(block, 2) * min;
 }
 
+//: blocks-q6k
 static inline double q6k_value(const uint8_t *block, int n)
 {
     int half = n / 128, quarter = n % 128 / 32, l = n % 32;
@@ -82,6 +85,7 @@ static inline double q6k_value(const uint8_t *block, int n)
     return half_at(block, 208) * scale * (code - 32);
 }
 
+//: blocks-value
 // Value number `column` of a row.  Exact: every format's products fit in a double, and so
 // does the difference of Q4_K and Q5_K, which spans 50 bits at most.
 static inline double value_by_definition(const void *row, enum tensor_type type, int column)
