@@ -3,7 +3,7 @@
 # src/cuda/P.cu (the kernel), each where it exists, tested by tests/P_test.c and
 # tests/cuda/P_test.cu.  Every line of a part stands in the chapter that brings the part.
 chapter-00 :=                                     # Preface
-chapter-01 := error file_map tensor_type gguf_cursor gguf_value gguf gguf_get              # A file full of tensors
+chapter-01 := error file_map tensor_type gguf_cursor gguf_value gguf gguf_get # A file full of tensors
 chapter-02 := half quant_blocks stream launch embed # 256 weights in 144 bytes
 chapter-03 := q4k_repack embed_q4k                # Weights laid out for a warp
 chapter-04 := reduce q8_1                         # Activations become bytes
