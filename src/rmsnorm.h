@@ -16,6 +16,7 @@ void rmsnorm_cpu(float *y, const float *x, const float *weight, float epsilon, i
 void rmsnorm_cuda(float *y, const float *x, const float *weight, float epsilon, int rows,
                   int columns, cudaStream_t stream);
 
+//: rmsnorm-forms
 // The norm of left + right, a sum rounded to f32.  y may be left or right.
 void rmsnorm_residual_cpu(float *y, const float *left, const float *right,
                           const float *weight, float epsilon, int rows, int columns);

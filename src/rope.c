@@ -17,6 +17,7 @@ static struct turn turn_of(int pair, int position, double theta, int head_dim)
     return (struct turn){cos(angle), sin(angle)};
 }
 
+//: rope-pair
 // Turns one pair of every head.
 static void turn_pair(float *x, int pair, struct turn by, int heads, int head_dim)
 {

@@ -15,6 +15,7 @@ void rope_cpu(float *x, int position, double theta, int heads, int head_dim);
 void rope_cuda(float *x, const int *position, double theta, int heads, int head_dim,
                cudaStream_t stream);
 
+//: qk-norm-rope
 // RMSNorm of each head of q (heads, head_dim) and k (kv_heads, head_dim) with the weights
 // (head_dim) of its kind, rounded to f32, then RoPE; in place.
 struct qk_shape {

@@ -26,6 +26,7 @@ START_TEST(ties_go_to_the_lowest_index)
 }
 END_TEST
 
+//: argmax-nan
 START_TEST(nan_never_wins)
 {
     const float first[] = {NAN, 1, 2}, between[] = {1, NAN, 0}, all[] = {NAN, NAN, NAN};

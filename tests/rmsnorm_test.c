@@ -39,6 +39,7 @@ START_TEST(oracle_divides_by_the_root_mean_square)
 }
 END_TEST
 
+//: rmsnorm-epsilon
 START_TEST(epsilon_keeps_a_row_of_zeros_at_zero)
 {
     const float x[3] = {0, 0, 0}, weight[3] = {1, 2, 3};

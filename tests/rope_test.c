@@ -42,6 +42,7 @@ static long double turned(const float *x, int position, double theta, int head_d
     return d < half ? a * cosl(angle) - b * sinl(angle) : a * sinl(angle) + b * cosl(angle);
 }
 
+//: rope-positions
 START_TEST(oracle_is_the_formula_at_every_position)
 {
     enum { HEADS = 3, DIM = 128 };
@@ -79,6 +80,7 @@ START_TEST(a_turn_keeps_the_length_of_each_pair)
 }
 END_TEST
 
+//: rope-distance
 START_TEST(dot_products_depend_on_the_distance_alone)
 {
     enum { DIM = 128 };
@@ -101,6 +103,7 @@ START_TEST(dot_products_depend_on_the_distance_alone)
 }
 END_TEST
 
+//: rope-dims
 START_TEST(any_even_head_dim_is_turned)
 {
     const int dims[] = {2, 6, 30, 64, 66, 130, 256};
@@ -136,6 +139,7 @@ START_TEST(joint_form_is_norm_then_rope)
 }
 END_TEST
 
+//: rope-suite
 Suite *suite(void)
 {
     Suite *s = suite_create("rope");

@@ -20,6 +20,7 @@ __device__ void normalize(float *y, Row row, const float *weight, float epsilon,
         y[i] = row[i] * scale * weight[i];
 }
 
+//: rmsnorm-rows-kernel
 __global__ void rmsnorm_kernel(float *y, const float *x, const float *weight, float epsilon,
                                int columns)
 {
@@ -27,7 +28,6 @@ __global__ void rmsnorm_kernel(float *y, const float *x, const float *weight, fl
     normalize(y + start, plain_row{x + start}, weight, epsilon, columns);
 }
 
-//: rmsnorm-residual-kernel
 __global__ void rmsnorm_residual_kernel(float *y, const float *left, const float *right,
                                         const float *weight, float epsilon, int columns)
 {

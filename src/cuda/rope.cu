@@ -10,6 +10,7 @@ extern "C" {
 
 namespace
 {
+//: rope-turn
 struct turn {
     double cosine, sine;
 };
@@ -54,6 +55,7 @@ struct norm_rope {
     double step;
 };
 
+//: qk-norm-rope-heads
 // One block a head, those of q first.  Thread t turns pair t; its angle needs nothing of
 // the head, so it is formed before the block meets to add up squares.
 __global__ void qk_norm_rope_kernel(norm_rope p)
@@ -90,6 +92,7 @@ void rope_cuda(float *x, const int *position, double theta, int heads, int head_
            step_of(theta, head_dim), pairs, reach);
 }
 
+//: qk-norm-rope-launcher
 void qk_norm_rope_cuda(float *q, float *k, const float *q_weight, const float *k_weight,
                        const int *position, const struct qk_shape *shape,
                        cudaStream_t stream)

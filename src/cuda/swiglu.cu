@@ -16,6 +16,7 @@ __device__ float silu(float x)
     return x / (1.0f + expf(-x));
 }
 
+//: swiglu-values
 __global__ void swiglu_kernel(float *y, block_q8_1 *blocks, const float *gate,
                               const float *up, int n)
 {

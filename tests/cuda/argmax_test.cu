@@ -53,6 +53,7 @@ START_TEST(a_lone_maximum_is_found_in_every_place)
 }
 END_TEST
 
+//: argmax-ties-test
 START_TEST(ties_go_to_the_lowest_index_across_lanes_warps_and_blocks)
 {
     const size_t places[] = {3, 5, 40, 256 + 4, 512 + 2, 1024 + 1, 2048, 300000 - 1};

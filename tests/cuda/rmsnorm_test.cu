@@ -39,6 +39,7 @@ double roundings(int columns)
     return (additions + 2) / 2.0 + 4;
 }
 
+//: rmsnorm-error
 // The largest |y - exact| in units of 2^-24 * |exact|; half the smallest float is forgiven.
 // A y that is not finite fails.
 double error_of_row(const float *y, const float *x, const float *weight, int columns)
@@ -57,6 +58,7 @@ double error_of_row(const float *y, const float *x, const float *weight, int col
     return static_cast<double>(worst);
 }
 
+//: rmsnorm-check-rows
 void check_rows(const std::vector<float> &x, const std::vector<float> &weight, int rows,
                 double units)
 {
@@ -96,6 +98,7 @@ START_TEST(kernel_is_within_four_roundings_on_bell_shaped_rows)
 }
 END_TEST
 
+//: rmsnorm-adverse
 START_TEST(kernel_is_within_its_bound_on_adverse_rows)
 {
     for (int columns : {32, 257, 4096, 25600}) {
@@ -164,6 +167,7 @@ START_TEST(residual_kernel_equals_the_norm_of_the_sum)
 }
 END_TEST
 
+//: rmsnorm-q8-1-test
 START_TEST(q8_1_kernel_equals_norm_and_quantizer_to_the_bit)
 {
     for (int columns : {32, 96, 224, 256, 288, 1024, 2560, 4096, 5120}) {
@@ -185,6 +189,7 @@ START_TEST(q8_1_kernel_equals_norm_and_quantizer_to_the_bit)
 }
 END_TEST
 
+//: rmsnorm-kernel-nan
 START_TEST(nan_spoils_its_row_alone)
 {
     std::vector<float> x = random_vector(3 * 300, 7, 1), weight = random_vector(300, 8, 1);

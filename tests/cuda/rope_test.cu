@@ -46,6 +46,7 @@ int check_pair(float y0, float y1, float a, float b, long double angle, int posi
     return others;
 }
 
+//: rope-kernel-heads
 int check_heads(const std::vector<float> &y, const std::vector<float> &x, int position,
                 long double theta, int head_dim)
 {
@@ -115,6 +116,7 @@ START_TEST(joint_kernel_equals_norm_then_rope_to_the_bit)
 }
 END_TEST
 
+//: rope-kernel-close
 START_TEST(joint_kernel_is_close_to_its_oracle)
 {
     const qk_shape shape = {8, 2, 128, 1e-6f, 1e6};

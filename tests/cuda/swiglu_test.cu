@@ -51,6 +51,7 @@ START_TEST(kernel_is_within_five_roundings_on_any_length)
 }
 END_TEST
 
+//: swiglu-blocks-test
 START_TEST(blocks_equal_the_quantizer_s_of_the_output_to_the_bit)
 {
     for (int n : {32, 96, 256, 288, 768, 9728}) {
@@ -72,6 +73,7 @@ START_TEST(blocks_equal_the_quantizer_s_of_the_output_to_the_bit)
 }
 END_TEST
 
+//: swiglu-extremes
 START_TEST(extreme_gates_stay_finite)
 {
     const std::vector<float> gate = {0,    -0.0f,  0x1p-149f, -0x1p-149f, 88,
