@@ -1,5 +1,5 @@
-// Byte-pair encoding; see bpe.h.
 //: bpe-table
+// Byte-pair encoding; see bpe.h.
 #include "bpe.h"
 
 #include <limits.h>
@@ -19,13 +19,6 @@ static struct bpe_merge *slot_of(const struct bpe *b, int left, int right)
     }
 }
 
-void bpe_add(struct bpe *b, struct bpe_merge merge)
-{
-    struct bpe_merge *slot = slot_of(b, merge.left, merge.right);
-    if (slot->left < 0)
-        *slot = merge;
-}
-
 //: bpe-init
 bool bpe_init(struct bpe *b, size_t n_merges, struct error *e)
 {
@@ -41,10 +34,27 @@ bool bpe_init(struct bpe *b, size_t n_merges, struct error *e)
     return true;
 }
 
+void bpe_add(struct bpe *b, struct bpe_merge merge)
+{
+    struct bpe_merge *slot = slot_of(b, merge.left, merge.right);
+    if (slot->left < 0)
+        *slot = merge;
+}
+
+//: bpe-free
 void bpe_free(struct bpe *b)
 {
     free(b->slots);
     *b = (struct bpe){0};
+}
+
+void bpe_piece_free(struct bpe_piece *p)
+{
+    free(p->ids);
+    free(p->before);
+    free(p->after);
+    free(p->queue);
+    *p = (struct bpe_piece){0};
 }
 
 //: bpe-piece
@@ -69,15 +79,6 @@ bool bpe_piece_reserve(struct bpe_piece *p, size_t count, struct error *e)
     return failed(e, "no memory to tokenize a word of %zu bytes", count);
 }
 
-void bpe_piece_free(struct bpe_piece *p)
-{
-    free(p->ids);
-    free(p->before);
-    free(p->after);
-    free(p->queue);
-    *p = (struct bpe_piece){0};
-}
-
 //: bpe-pairs
 // The merge of the token at this position and the next one; null where there is none.
 static const struct bpe_merge *merge_at(const struct bpe *b, const struct bpe_piece *p,
@@ -98,6 +99,7 @@ static void queue_pair(const struct bpe *b, struct bpe_piece *p, size_t count, i
         heap_push(p->queue, p->queued++, (uint64_t)m->rank << 32 | (uint32_t)at);
 }
 
+//: bpe-join
 // The token at this position swallows the one after it.
 static void join(struct bpe_piece *p, size_t count, int at, int result)
 {

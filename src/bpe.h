@@ -1,7 +1,6 @@
-// Byte-pair encoding: joins neighbouring tokens, lowest rank first, until no pair of them
-// has a merge.  The tokenizer brings one piece of text at a time, a word or so, as tokens
-// of one byte each.  Sennrich, Haddow and Birch, 2016.
 //: bpe
+// Byte-pair encoding: joins neighbouring tokens, lowest rank first, until none of them have
+// a merge.  The tokenizer brings a piece of text, a word or so, as tokens of one byte each.
 #ifndef LANEWISE_BPE_H
 #define LANEWISE_BPE_H
 
@@ -26,6 +25,7 @@ void bpe_free(struct bpe *b);
 // At most n_merges times.  Of two merges of one pair the first stays.
 void bpe_add(struct bpe *b, struct bpe_merge merge);
 
+//: bpe-piece-arrays
 // The tokens of one piece while they are being joined; start from {0} and keep it for the
 // next piece.
 struct bpe_piece {

@@ -12,6 +12,7 @@ struct chat { // what one call of chat_render works with
     struct ids *ids;
 };
 
+//: chat-encode
 // head and text as one string: "user\n" and a text of line feeds share a piece.
 static bool encode(const struct chat *c, const char *head, const char *text, size_t bytes,
                    struct error *e)
@@ -61,6 +62,7 @@ static bool render_turn(const struct chat *c, const struct chat_turn *turn, bool
            ids_push(c->ids, c->end, e) && encode(c, "\n", NULL, 0, e);
 }
 
+//: chat-conversation
 static bool render(const struct chat *c, const struct chat_turn *turns, size_t n_turns,
                    bool open, bool thinking, struct error *e)
 {

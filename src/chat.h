@@ -17,10 +17,9 @@ struct chat_turn {
     size_t bytes;
 };
 
-// Appends the ids of the whole conversation, rendered afresh; on failure none.  An
-// assistant turn before which a thought stands, <think>...</think>, loses it once another
-// turn of the user or an opening follows.  open: ends with the opening of an assistant
-// turn, which begins with an empty thought where thinking is off.
+// Appends the ids of the whole conversation; on failure none.  A reply loses the thought
+// before it, <think>...</think>, once a turn of the user or an opening follows.  open: an
+// assistant turn is opened at the end, with an empty thought where thinking is off.
 bool chat_render(const struct tokenizer *t, const struct chat_turn *turns, size_t n_turns,
                  bool open, bool thinking, struct ids *ids, struct error *e);
 

@@ -1,5 +1,5 @@
-// Cuts text into pieces; see pretokenizer.h.
 //: pretokenizer-pattern
+// Cuts text into pieces; see pretokenizer.h.
 #include "pretokenizer.h"
 
 #include <stdint.h>
@@ -49,6 +49,7 @@ struct pretokenizer *pretokenizer_new(struct error *e)
     return p;
 }
 
+//: cutter
 void pretokenizer_free(struct pretokenizer *p)
 {
     if (p != NULL)
@@ -56,7 +57,6 @@ void pretokenizer_free(struct pretokenizer *p)
     free(p);
 }
 
-//: cutter
 struct cutter {
     const struct pretokenizer *p;
     pcre2_match_data *match;
@@ -67,6 +67,7 @@ struct cutter {
     size_t valid; // its first bytes that are known to be UTF-8
 };
 
+//: cutter-new
 struct cutter *cutter_new(const struct pretokenizer *p, struct error *e)
 {
     struct cutter *c = calloc(1, sizeof *c);
@@ -86,6 +87,7 @@ struct cutter *cutter_new(const struct pretokenizer *p, struct error *e)
     return c;
 }
 
+//: cutter-free
 void cutter_free(struct cutter *c)
 {
     if (c == NULL)
@@ -96,7 +98,6 @@ void cutter_free(struct cutter *c)
     free(c);
 }
 
-//: cutter-runs
 void cutter_start(struct cutter *c, const char *text, size_t bytes)
 {
     c->text = text;
@@ -104,6 +105,7 @@ void cutter_start(struct cutter *c, const char *text, size_t bytes)
     c->valid = 0;
 }
 
+//: cutter-runs
 // How many bytes the text begins with that are whole characters (valid), or that are not.
 static size_t run(const struct cutter *c, bool valid)
 {
@@ -114,7 +116,6 @@ static size_t run(const struct cutter *c, bool valid)
     return at;
 }
 
-//: cutter-next
 // The expression matches some of any text, so a match that fails or is empty is an error.
 static bool match(struct cutter *c, size_t *bytes, struct error *e)
 {
@@ -127,6 +128,7 @@ static bool match(struct cutter *c, size_t *bytes, struct error *e)
     return failed(e, "the pre-tokenizer fails with PCRE2's error %d", result);
 }
 
+//: cutter-next
 bool cutter_next(struct cutter *c, const char **piece, size_t *bytes, struct error *e)
 {
     *piece = c->text;

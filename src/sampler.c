@@ -14,8 +14,8 @@ struct sampler {
     struct sampler_options options;
     int n_vocab;
     uint64_t state;       // of the random numbers
-    float highest;        // logit
-    uint64_t *candidates; // (n_vocab) all that are numbers, as keys; see key_of
+    uint64_t *candidates; // (n_vocab) all logits that are numbers, as keys; see key_of
+    float highest;        // of these logits
     int count;            // of candidates
     int left; // candidates 0 .. left - 1 are a heap; the others were taken from it, the
               // likeliest first, from the end downwards
@@ -51,10 +51,7 @@ struct sampler *sampler_new(const struct sampler_options *options, int n_vocab,
         failed(e, "no memory for a sampler of %d tokens", n_vocab);
         return NULL;
     }
-    *s = (struct sampler){.options = *options,
-                          .n_vocab = n_vocab,
-                          .state = options->seed,
-                          .candidates = candidates};
+    *s = (struct sampler){*options, n_vocab, options->seed, candidates, 0, 0, 0};
     return s;
 }
 
@@ -63,17 +60,6 @@ void sampler_free(struct sampler *s)
     if (s != NULL)
         free(s->candidates);
     free(s);
-}
-
-//: sampler-random
-// The next number of SplitMix64 (Steele, Lea and Flood, 2014; constants by Vigna, variant
-// 13 of Stafford), its upper 53 bits as a fraction: 0 <= number < 1, all equally likely.
-static double uniform(struct sampler *s)
-{
-    uint64_t z = s->state += 0x9E3779B97F4A7C15u;
-    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
-    return (double)((z ^ z >> 31) >> 11) * 0x1p-53;
 }
 
 //: sampler-keys
@@ -89,6 +75,7 @@ static uint64_t key_of(float logit, int id)
     return (uint64_t)bits << 32 | (uint32_t)id;
 }
 
+//: sampler-weights
 static float logit_of(uint64_t key)
 {
     uint32_t bits = (uint32_t)(key >> 32);
@@ -152,7 +139,17 @@ static int cut(struct sampler *s, double *weight)
     return kept;
 }
 
-//: sampler-choose
+//: sampler-draw
+// The next number of SplitMix64 (Steele, Lea and Flood, 2014; constants by Vigna, variant
+// 13 of Stafford), its upper 53 bits as a fraction: 0 <= number < 1, all equally likely.
+static double uniform(struct sampler *s)
+{
+    uint64_t z = s->state += 0x9E3779B97F4A7C15u;
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+    return (double)((z ^ z >> 31) >> 11) * 0x1p-53;
+}
+
 // Lays the kept weights end to end, the likeliest first, and sees where a random point of
 // the whole length falls.
 static int draw(struct sampler *s, int kept, double weight)
@@ -169,6 +166,7 @@ static int draw(struct sampler *s, int kept, double weight)
     return id;
 }
 
+//: sampler-choose
 int sampler_choose(struct sampler *s, const float *logits)
 {
     const int best = argmax_cpu(logits, s->n_vocab);

@@ -20,6 +20,7 @@ struct sampler_options {
     uint64_t seed; // one seed and the same logits give the same tokens, on any machine
 };
 
+//: sampler-functions
 struct sampler; // owns its scratch and its random state
 
 // Null where an option is out of its range.

@@ -1,5 +1,5 @@
-// Text to token ids and back; see tokenizer.h.
 //: ids
+// Text to token ids and back; see tokenizer.h.
 #include "tokenizer.h"
 
 #include <limits.h>
@@ -12,6 +12,7 @@
 #include "pretokenizer.h"
 #include "vocabulary.h"
 
+//: ids-push
 bool ids_push(struct ids *ids, int id, struct error *e)
 {
     if (ids->count == ids->room) {
@@ -121,22 +122,34 @@ static bool collect_literals(struct tokenizer *t, struct error *e)
     return true;
 }
 
-//: tokenizer-special
-// An id under this key; -1 where the key is absent.
+//: tokenizer-expect
+// Other kinds have other rules; guessing would give wrong ids without a word.
+static bool expect(const struct gguf *g, const char *key, const char *expected,
+                   struct error *e)
+{
+    struct gguf_string kind;
+    if (!gguf_get_string(g, key, &kind, e))
+        return false;
+    if (kind.length == strlen(expected) && memcmp(kind.bytes, expected, kind.length) == 0)
+        return true;
+    return failed(e, "%s: %s is %s, expected \"%s\"", file_path_shown(g->path), key,
+                  vocabulary_quote(kind).text, expected);
+}
+
 static bool read_id(const struct gguf *g, const char *key, int count, int *id,
                     struct error *e)
 {
-    *id = -1;
+    *id = -1; // where the key is absent
     if (gguf_find(g, key) == NULL)
         return true;
     if (!gguf_get_int(g, key, id, e))
         return false;
-    if (*id >= 0 && *id < count)
-        return true;
-    return failed(e, "%s: %s is %d, expected 0 to %d", file_path_shown(g->path), key, *id,
+    return (*id >= 0 && *id < count) ||
+           failed(e, "%s: %s is %d, expected 0 to %d", file_path_shown(g->path), key, *id,
                   count - 1);
 }
 
+//: tokenizer-read-special
 static bool read_special(struct tokenizer *t, const struct gguf *g, struct error *e)
 {
     static const char *const others[] = {"padding", "unknown", "seperator", "eot", "eom"};
@@ -161,20 +174,7 @@ static bool read_special(struct tokenizer *t, const struct gguf *g, struct error
     return true;
 }
 
-//: tokenizer-kind
-// Other kinds of tokenizer have other rules; guessing would give wrong ids without a word.
-static bool expect(const struct gguf *g, const char *key, const char *expected,
-                   struct error *e)
-{
-    struct gguf_string kind;
-    if (!gguf_get_string(g, key, &kind, e))
-        return false;
-    if (kind.length == strlen(expected) && memcmp(kind.bytes, expected, kind.length) == 0)
-        return true;
-    return failed(e, "%s: %s is %s, expected \"%s\"", file_path_shown(g->path), key,
-                  vocabulary_quote(kind).text, expected);
-}
-
+//: tokenizer-load
 static bool load(struct tokenizer *t, const struct gguf *g, struct error *e)
 {
     if (!expect(g, "tokenizer.ggml.model", "gpt2", e) ||
@@ -240,25 +240,21 @@ static bool encode_piece(struct encoding *c, const char *bytes, size_t count,
     return true;
 }
 
+//: tokenizer-steps
 static bool encode_plain(struct encoding *c, const char *text, size_t bytes,
                          struct error *e)
 {
+    const char *piece;
+    size_t count;
+    bool good;
     cutter_start(c->cutter, text, bytes);
-    for (;;) {
-        const char *piece;
-        size_t count;
-        if (!cutter_next(c->cutter, &piece, &count, e))
-            return false;
-        if (count == 0)
-            return true;
+    while ((good = cutter_next(c->cutter, &piece, &count, e)) && count > 0)
         if (!encode_piece(c, piece, count, e))
             return false;
-    }
+    return good;
 }
 
-//: tokenizer-match
-// The first of literals low .. high - 1 whose byte number `at` is not below this one; they
-// are all longer than that and alike before it.
+// The first of literals low .. high - 1 whose byte number `at` is this one or a higher.
 static int first_from(const struct tokenizer *t, int low, int high, size_t at, int byte)
 {
     while (low < high) {
@@ -271,6 +267,7 @@ static int first_from(const struct tokenizer *t, int low, int high, size_t at, i
     return low;
 }
 
+//: tokenizer-literal-at
 // The longest control or user-defined token that the text begins with; null for none.
 // literals low .. high - 1 are those that begin with the first `at` bytes of the text.
 static const struct literal *literal_at(const struct tokenizer *t, const char *text,
@@ -290,6 +287,7 @@ static const struct literal *literal_at(const struct tokenizer *t, const char *t
     return longest;
 }
 
+//: tokenizer-encode-text
 static bool encode(struct encoding *c, const char *text, size_t bytes, bool special,
                    struct error *e)
 {

@@ -1,6 +1,6 @@
+//: tokenizer
 // Text to token ids and back: byte-level BPE with Qwen2's pre-tokenizer, from the metadata
 // of a GGUF file.  Sennrich and others, 2016; the byte alphabet is GPT-2's.
-//: tokenizer
 #ifndef LANEWISE_TOKENIZER_H
 #define LANEWISE_TOKENIZER_H
 
@@ -24,6 +24,7 @@ void ids_free(struct ids *ids);
 struct tokenizer *tokenizer_new(const struct gguf *g, struct error *e);
 void tokenizer_free(struct tokenizer *t);
 
+//: tokenizer-functions
 // Appends the ids of the text (any bytes, valid UTF-8 or not); on failure none.
 // User-defined tokens are matched in the text, control tokens only where special is true:
 // of several at one place the longest.  The bytes of the ids, side by side, are the text.

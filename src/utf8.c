@@ -1,5 +1,5 @@
-// UTF-8; see utf8.h.
 //: utf8-look
+// UTF-8; see utf8.h.
 #include "utf8.h"
 
 #include <string.h>
@@ -11,6 +11,12 @@ static size_t first_byte(unsigned char b, unsigned char *low, unsigned char *hig
     *low = b == 0xE0 ? 0xA0 : b == 0xF0 ? 0x90 : 0x80;
     *high = b == 0xED ? 0x9F : b == 0xF4 ? 0x8F : 0xBF;
     return b < 0x80 ? 1 : b < 0xC2 ? 0 : b < 0xE0 ? 2 : b < 0xF0 ? 3 : b < 0xF5 ? 4 : 0;
+}
+
+static size_t replacement(char *out)
+{
+    memcpy(out, "\xEF\xBF\xBD", 3);
+    return 3;
 }
 
 //: utf8-look-at
@@ -56,12 +62,6 @@ size_t utf8_write(unsigned code, char out[4])
 }
 
 //: utf8-stream
-static size_t replacement(char *out)
-{
-    memcpy(out, "\xEF\xBF\xBD", 3);
-    return 3;
-}
-
 // One byte more: the waiting bytes and it are a character, still cut, or bad.  A bad
 // sequence ends before the byte or at it; in the first case the byte starts anew.
 static size_t push_byte(struct utf8_stream *s, char byte, char *out)

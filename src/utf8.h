@@ -1,8 +1,8 @@
+//: utf8
 // UTF-8: which bytes make a character, which cannot, and which wait for more.  The
 // tokenizer looks at text with it, and what the decoder writes passes through the stream.
 // The Unicode Standard, section 3.9, table 3-7 and "U+FFFD substitution of maximal
 // subparts".
-//: utf8
 #ifndef LANEWISE_UTF8_H
 #define LANEWISE_UTF8_H
 
@@ -19,6 +19,7 @@ enum utf8_kind {
 // with (the maximal subpart), and 1 where even the first byte begins none.
 enum utf8_kind utf8_look(const char *bytes, size_t n, size_t *length);
 
+//: utf8-functions
 // The code point of the whole, valid character of this length.
 unsigned utf8_read(const char *bytes, size_t length);
 // Writes the character's UTF-8 form to out and returns its length; code < 0x110000.

@@ -1,5 +1,5 @@
-// The tokens of a model by id and by name; see vocabulary.h.
 //: byte-alphabet
+// The tokens of a model by id and by name; see vocabulary.h.
 #include "vocabulary.h"
 
 #include <limits.h>
@@ -22,6 +22,7 @@ unsigned vocabulary_code_of(unsigned char byte)
     return byte == 173 ? 0x100u + 67 : byte;
 }
 
+//: byte-of-code
 int vocabulary_byte_of(unsigned code)
 {
     unsigned byte = code < 0x100         ? code
@@ -89,6 +90,17 @@ int vocabulary_find_byte(const struct vocabulary *v, unsigned char byte)
                            (struct gguf_string){"", 0});
 }
 
+void vocabulary_free(struct vocabulary *v)
+{
+    free(v->names);
+    free(v->bytes);
+    free(v->types);
+    free(v->text);
+    free(v->slots);
+    *v = (struct vocabulary){0};
+}
+
+//: vocabulary-quote
 struct quoted vocabulary_quote(struct gguf_string s)
 {
     struct quoted q = {"\""};
@@ -198,14 +210,4 @@ bool vocabulary_init(struct vocabulary *v, const struct gguf *g, struct error *e
         return true;
     vocabulary_free(v);
     return false;
-}
-
-void vocabulary_free(struct vocabulary *v)
-{
-    free(v->names);
-    free(v->bytes);
-    free(v->types);
-    free(v->text);
-    free(v->slots);
-    *v = (struct vocabulary){0};
 }

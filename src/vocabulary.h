@@ -1,7 +1,7 @@
+//: vocabulary
 // The tokens of a model by id and by name.  A file spells a token in the byte alphabet of
 // GPT-2, where each of the 256 bytes is a printable character; that spelling is the
 // token's name, and the bytes it stands for are what text is made of.
-//: vocabulary
 #ifndef LANEWISE_VOCABULARY_H
 #define LANEWISE_VOCABULARY_H
 
@@ -20,6 +20,7 @@ enum token_type { // as tokenizer.ggml.token_type numbers them
     TOKEN_BYTE,
 };
 
+//: vocabulary-struct
 struct vocabulary {
     int count;                 // ids are 0 .. count - 1
     struct gguf_string *names; // (count) as the file spells them
@@ -39,6 +40,7 @@ int vocabulary_find(const struct vocabulary *v, struct gguf_string left,
                     struct gguf_string right);
 int vocabulary_find_byte(const struct vocabulary *v, unsigned char byte);
 
+//: vocabulary-names
 // The byte alphabet: the code point that stands for a byte, and back; -1 if it is none.
 unsigned vocabulary_code_of(unsigned char byte);
 int vocabulary_byte_of(unsigned code);

@@ -49,7 +49,7 @@ START_TEST(words_take_the_space_before_them)
     pieces("Once| upon| a| time|,| said| he|.");
     pieces("I|'ll| say| '|it|'S|'");
     pieces("1|2|3| |4|th");
-    pieces("a| | b|  |\n\n|c|!!\n\n|d");
+    pieces("a| | b|  \n\n|c|!!\n\n|d");
     pieces("");
 }
 END_TEST
