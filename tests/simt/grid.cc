@@ -15,6 +15,7 @@ __constant__ dim3 blockDim, gridDim;
 
 std::vector<simt_thread> simt_threads;
 simt_thread *simt_self;
+bool simt_in_kernel;
 const simt_launch *simt_grid;
 
 static enum { ASCENDING, DESCENDING, RANDOM } order;
@@ -113,7 +114,9 @@ static void run_next(void)
 static void run_threads(void)
 {
     for (simt_arrived();; run_next()) {
+        simt_in_kernel = true;
         simt_grid->call(simt_grid->kernel, simt_grid->arguments);
+        simt_in_kernel = false;
         simt_self->finished = true;
         finished++;
     }
@@ -186,6 +189,7 @@ static void open_meeting(const party &p, int from)
 uint64_t simt_meet(const char *what, unsigned mask, int from, uint64_t value,
                    const char *file, int line) noexcept
 {
+    simt_in_kernel = false;
     simt_thread *me = simt_self;
     const int thread = int(me - simt_threads.data()), threads = int(simt_threads.size());
     me->wait = {what, file, line, mask, from};
@@ -202,6 +206,7 @@ uint64_t simt_meet(const char *what, unsigned mask, int from, uint64_t value,
     }
     run_next(); // comes back when all have come
     me->wait = {};
+    simt_in_kernel = true;
     return me->value;
 }
 

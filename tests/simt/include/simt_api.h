@@ -173,19 +173,10 @@ struct cudaLaunchConfig_t {
 };
 cudaError_t simt_issue_launch(const simt_launch *launch, cudaStream_t stream);
 
-// The checker of races must not take the arguments for memory that the kernel reads.
-#define SIMT_UNSEEN __attribute__((no_sanitize("thread")))
-template <class... P, size_t... I>
-SIMT_UNSEEN void simt_unpack(void (*kernel)(P...), const std::tuple<P...> &arguments,
-                             std::index_sequence<I...>)
+template <class... P> void simt_call(const void *kernel, const void *arguments)
 {
-    kernel(std::get<I>(arguments)...);
-}
-template <class... P> SIMT_UNSEEN void simt_call(const void *kernel, const void *arguments)
-{
-    simt_unpack(reinterpret_cast<void (*)(P...)>(const_cast<void *>(kernel)),
-                *static_cast<const std::tuple<P...> *>(arguments),
-                std::index_sequence_for<P...>());
+    std::apply(reinterpret_cast<void (*)(P...)>(const_cast<void *>(kernel)),
+               *static_cast<const std::tuple<P...> *>(arguments));
 }
 template <class... P, class... A>
 cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *config, void (*kernel)(P...),
