@@ -126,9 +126,8 @@ local function resolve(link, c, path)
     local known = ids[id] or ids["code-" .. id]
     if not known then
       report.problem(path, "#" .. id, "there is no id %s", id)
-      link.classes:insert("problem")
-      if #link.content == 0 then link.content = { pandoc.Str("#" .. id) } end
-      return link
+      return pandoc.Span(#link.content > 0 and link.content or { pandoc.Str("#" .. id) },
+        pandoc.Attr("", { "missing" }))
     end
     if not ids[id] then id = "code-" .. id end
     if #link.content == 0 then link.content = pandoc.Inlines(known.label) end
