@@ -36,6 +36,7 @@ static void repack_scales(uint8_t packed[12], const uint8_t scales[12])
     }
 }
 
+//: unpack-scales
 // Every one of GGUF's 96 bits is a bit of some scale or minimum, so nothing is lost.
 static void unpack_scales(uint8_t scales[12], const uint8_t packed[12])
 {

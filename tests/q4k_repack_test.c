@@ -110,6 +110,7 @@ START_TEST(every_bit_has_a_place_of_its_own)
 }
 END_TEST
 
+//: repack-test-none
 START_TEST(no_blocks_write_nothing)
 {
     uint8_t packed[1] = {42};

@@ -86,6 +86,7 @@ START_TEST(a_q6k_block_by_hand)
 }
 END_TEST
 
+//: block-test-q8-q5
 START_TEST(q8_0_and_q5k_blocks_by_hand)
 {
     struct block_q8_0 plain = {.d = 0x3c00, .codes = {-128, 127}};
@@ -143,6 +144,7 @@ static void check_golden(enum tensor_type type, const char *bytes, const char *v
     }
 }
 
+//: block-test-golden-file
 START_TEST(blocks_decode_as_another_reader_decodes_them)
 {
     static char line[4096], type[8], bytes[512], values[2100];

@@ -9,10 +9,6 @@ extern "C" {
 
 namespace
 {
-struct bf16 {
-    uint16_t bits;
-};
-
 // value(row, i) is number i of a row, for every way to store one.
 __device__ float value(const float *row, int i)
 {
@@ -22,12 +18,17 @@ __device__ float value(const __half *row, int i)
 {
     return __half2float(row[i]);
 }
+
+//: embed-bf16-q8-0
+struct bf16 {
+    uint16_t bits;
+};
+
 __device__ float value(const bf16 *row, int i)
 {
     return __uint_as_float(static_cast<unsigned>(row[i].bits) << 16);
 }
 
-//: embed-q8-0
 __device__ float half_bits(uint16_t bits)
 {
     return __half2float(__ushort_as_half(bits));
@@ -101,6 +102,7 @@ void embed_as(float *x, const void *table, const int *token, int rows, int colum
 }
 } // namespace
 
+//: embed-types
 void embed_cuda(float *x, const void *table, enum tensor_type type, const int *token,
                 int rows, int columns, cudaStream_t stream)
 {

@@ -54,6 +54,7 @@ __global__ void q4k_repack_kernel(uint8_t *packed, const block_q4k *blocks, size
 }
 } // namespace
 
+//: repack-launcher
 void q4k_repack_cuda(uint8_t *packed, const struct block_q4k *blocks, size_t first,
                      size_t count, size_t total, cudaStream_t stream)
 {

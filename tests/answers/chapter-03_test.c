@@ -52,6 +52,7 @@ static float packed_value(const uint8_t *packed, size_t total, size_t b, int i)
            dmin * (float)(record >> (12 + 6 * odd) & 63);
 }
 
+//: answer-one-value-test
 START_TEST(one_value_from_the_packed_layout)
 {
     struct random r = {2};

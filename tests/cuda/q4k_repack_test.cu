@@ -5,7 +5,7 @@ extern "C" {
 #include "q4k_repack.h"
 }
 
-//: repack-test-random
+//: repack-kernel-test-random
 static std::vector<block_q4k> random_tensor(uint64_t seed, size_t count)
 {
     struct random r = {seed};
@@ -21,7 +21,7 @@ static std::vector<uint8_t> repacked_by_oracle(const std::vector<block_q4k> &blo
     return packed;
 }
 
-//: repack-test-whole
+//: repack-kernel-test-whole
 START_TEST(kernel_equals_oracle_to_the_byte)
 {
     for (size_t count : {1, 2, 31, 32, 33, 64, 100}) {
@@ -51,7 +51,7 @@ START_TEST(every_bit_goes_where_the_oracle_puts_it)
 }
 END_TEST
 
-//: repack-test-chunks
+//: repack-kernel-test-chunks
 START_TEST(chunks_through_a_staging_buffer_make_the_whole)
 {
     const size_t total = 77;
@@ -70,7 +70,7 @@ START_TEST(chunks_through_a_staging_buffer_make_the_whole)
 }
 END_TEST
 
-//: repack-test-part
+//: repack-kernel-test-part
 START_TEST(other_blocks_places_are_left_alone)
 {
     const size_t total = 40, first = 3, count = 34;
