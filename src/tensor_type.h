@@ -19,8 +19,7 @@ enum tensor_type { // the types that this program reads
 //: tensor-layout
 struct block_layout {
     const char *name; // as the format's documentation spells it, "Q4_K"; null if unknown
-    int block_values; // in one block: 1, 32 or 256; 0 if this program does not read the
-                      // type
+    int block_values; // in one block: 1, 32 or 256; 0 if the type is not read
     int block_bytes;
 };
 
