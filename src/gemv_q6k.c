@@ -1,50 +1,72 @@
 //: gemv-q6k-oracle
 // The CPU oracle of y = W x with Q6_K weights; see gemv_q6k.h.  Sixteen weights share a
-// scale and 32 activations do, so the exact integer dots are over 16 codes.
+// scale and 32 activations do: a scale times a code still fits sixteen bits (128 * 32), so
+// the exact integer dots run over all 32.
 #include "gemv_q6k.h"
 
 #include "half.h"
+#include "q8_1_wide.h"
 
-// The codes of sub-block s = 0..15, minus 32.  It is part s % 2 of quarter s / 2 % 4 of
-// half s / 8 of the block.
-static void q6k_codes(int16_t codes[16], const struct block_q6k *w, int s)
+// The 256 codes of a block in the order of its values, minus 32.
+static void q6k_codes(int16_t codes[256], const struct block_q6k *w)
 {
-    int half = s / 8, quarter = s / 2 % 4, part = s % 2;
-    const uint8_t *low = w->low + 64 * half + 32 * (quarter % 2) + 16 * part;
-    const uint8_t *high = w->high + 32 * half + 16 * part;
-    int low_shift = 4 * (quarter / 2), high_shift = 2 * quarter;
-    for (int i = 0; i < 16; i++) {
-        int code = (low[i] >> low_shift & 15) | (high[i] >> high_shift & 3) << 4;
-        codes[i] = (int16_t)(code - 32);
-    }
+    for (int half = 0; half < 2; half++)
+        for (int i = 0; i < 32; i++) {
+            int low = w->low[64 * half + i], low_2 = w->low[64 * half + 32 + i];
+            int high = w->high[32 * half + i];
+            int16_t *out = codes + 128 * half + i;
+            out[0] = (int16_t)(((low & 15) | (high & 3) << 4) - 32);
+            out[32] = (int16_t)(((low_2 & 15) | (high >> 2 & 3) << 4) - 32);
+            out[64] = (int16_t)((low >> 4 | (high >> 4 & 3) << 4) - 32);
+            out[96] = (int16_t)((low_2 >> 4 | high >> 6 << 4) - 32);
+        }
 }
 
-//: gemv-q6k-oracle-row
-static double block_dot(const struct block_q6k *w, const struct block_q8_1 *x)
+//: gemv-q6k-oracle-block
+// The dot product of 32 codes, the first sixteen times one scale and the rest times
+// another, with 32 activation codes.
+static int scaled_dot(const int16_t codes[32], const int8_t scales[2], const int16_t x[32])
+{
+    int16_t scaled[32], first = scales[0], second = scales[1];
+    int dot = 0;
+    for (int i = 0; i < 16; i++)
+        scaled[i] = (int16_t)(codes[i] * first);
+    for (int i = 16; i < 32; i++)
+        scaled[i] = (int16_t)(codes[i] * second);
+    for (int i = 0; i < 32; i++)
+        dot += scaled[i] * x[i];
+    return dot;
+}
+
+static double block_dot(const struct block_q6k *w, const struct q8_1_wide *x)
 {
     float d = half_to_float(w->d);
+    int16_t codes[256];
     double total = 0;
-    for (int s = 0; s < 16; s++) {
-        const int8_t *x_codes = x[s / 2].codes + 16 * (s % 2);
-        int16_t codes[16];
-        int dot = 0;
-        q6k_codes(codes, w, s);
-        for (int i = 0; i < 16; i++)
-            dot += codes[i] * (int16_t)x_codes[i];
-        float product = d * (float)w->scales[s] * (float)dot;
-        total += (double)(half_to_float(x[s / 2].d) * product);
+    q6k_codes(codes, w);
+    for (int j = 0; j < 8; j++) {
+        int dot = scaled_dot(codes + 32 * j, w->scales + 2 * j, x->codes + 32 * j);
+        total += (double)(x->d[j] * (d * (float)dot));
     }
     return total;
 }
 
+//: gemv-q6k-oracle-row
 void gemv_q6k_cpu(float *y, const struct block_q6k *w, const struct block_q8_1 *x, int rows,
                   int columns)
 {
     int blocks = columns / 256;
-    for (int r = 0; r < rows; r++) {
-        double total = 0;
-        for (int b = 0; b < blocks; b++)
-            total += block_dot(w++, x + 8 * b);
-        y[r] = (float)total;
+    for (int first = 0; first < rows; first += ROWS_A_GROUP) {
+        int count = rows - first < ROWS_A_GROUP ? rows - first : ROWS_A_GROUP;
+        const struct block_q6k *group = w + (size_t)first * (size_t)blocks;
+        double totals[ROWS_A_GROUP] = {0};
+        for (int b = 0; b < blocks; b++) {
+            struct q8_1_wide wide;
+            q8_1_widen(&wide, x + 8 * b);
+            for (int r = 0; r < count; r++)
+                totals[r] += block_dot(&group[r * blocks + b], &wide);
+        }
+        for (int r = 0; r < count; r++)
+            y[first + r] = (float)totals[r];
     }
 }
