@@ -33,8 +33,10 @@ __device__ inline void gemv_store_rows(float *y, const float *residual,
     for (int r = 0; r < ROWS && warp > 0; r++)
         spilled[warp - 1][r][lane] = sum[r];
     __syncthreads();
+    if (warp > 0)
+        return;
     float total = 0;
-    for (int r = 0; r < ROWS && warp == 0; r++) {
+    for (int r = 0; r < ROWS; r++) {
         float all = sum[r];
         for (int w = 0; w < 3; w++)
             all += spilled[w][r][lane];
