@@ -88,31 +88,36 @@ START_TEST(kernel_turns_any_even_head_dim)
 END_TEST
 
 //: rope-kernel-joint
+static void check_joint(const qk_shape &shape, int position)
+{
+    const int dim = shape.head_dim, q_size = shape.heads * dim,
+              k_size = shape.kv_heads * dim;
+    const std::vector<float> q = random_vector(q_size, 1, 3),
+                             k = random_vector(k_size, 2, 0.2f);
+    device_array<float> q1(q), q2(q), k1(k), k2(k);
+    device_array<float> q_weight(random_vector(dim, 3, 1)),
+        k_weight(random_vector(dim, 4, 1));
+    device_array<int> at(std::vector<int>{position});
+    rmsnorm_cuda(q1.data, q1.data, q_weight.data, shape.epsilon, shape.heads, dim, nullptr);
+    rmsnorm_cuda(k1.data, k1.data, k_weight.data, shape.epsilon, shape.kv_heads, dim,
+                 nullptr);
+    rope_cuda(q1.data, at.data, shape.theta, shape.heads, dim, nullptr);
+    rope_cuda(k1.data, at.data, shape.theta, shape.kv_heads, dim, nullptr);
+    qk_norm_rope_cuda(q2.data, k2.data, q_weight.data, k_weight.data, at.data, &shape,
+                      nullptr);
+    ck_assert(q2.read() == q1.read());
+    ck_assert(k2.read() == k1.read());
+}
+
+//: rope-kernel-joint-shapes
 START_TEST(joint_kernel_equals_norm_then_rope_to_the_bit)
 {
-    const qk_shape shapes[] = {
-        {32, 8, 128, 1e-6f, 1e6}, {4, 2, 128, 1e-6f, 1e4}, {1, 1, 2, 1e-6f, 1e4},
-        {3, 3, 30, 1e-5f, 1e4},   {5, 1, 130, 1e-6f, 1e6}, {2, 1, 1026, 1e-6f, 1e6},
-    };
-    for (const qk_shape &shape : shapes) {
-        const int dim = shape.head_dim, position = 40000 / dim;
-        device_array<int> at(std::vector<int>{position});
-        const std::vector<float> q = random_vector(shape.heads * dim, 1, 3);
-        const std::vector<float> k = random_vector(shape.kv_heads * dim, 2, 0.2f);
-        device_array<float> q1(q), q2(q), k1(k), k2(k);
-        device_array<float> q_weight(random_vector(dim, 3, 1)),
-            k_weight(random_vector(dim, 4, 1));
-        rmsnorm_cuda(q1.data, q1.data, q_weight.data, shape.epsilon, shape.heads, dim,
-                     nullptr);
-        rmsnorm_cuda(k1.data, k1.data, k_weight.data, shape.epsilon, shape.kv_heads, dim,
-                     nullptr);
-        rope_cuda(q1.data, at.data, shape.theta, shape.heads, dim, nullptr);
-        rope_cuda(k1.data, at.data, shape.theta, shape.kv_heads, dim, nullptr);
-        qk_norm_rope_cuda(q2.data, k2.data, q_weight.data, k_weight.data, at.data, &shape,
-                          nullptr);
-        ck_assert(q2.read() == q1.read());
-        ck_assert(k2.read() == k1.read());
-    }
+    check_joint({32, 8, 128, 1e-6f, 1e6}, 312);
+    check_joint({4, 2, 128, 1e-6f, 1e4}, 40000);
+    check_joint({1, 1, 2, 1e-6f, 1e4}, 20000);
+    check_joint({3, 3, 30, 1e-5f, 1e4}, 1333);
+    check_joint({5, 1, 130, 1e-6f, 1e6}, 307);
+    check_joint({2, 1, 1026, 1e-6f, 1e6}, 38);
 }
 END_TEST
 
@@ -136,6 +141,7 @@ START_TEST(joint_kernel_is_close_to_its_oracle)
 }
 END_TEST
 
+//: rope-kernel-suite
 Suite *suite(void)
 {
     Suite *s = suite_create("rope_cuda");
