@@ -57,7 +57,7 @@ static bool read_merge(const struct tokenizer *t, struct gguf_string s, int rank
 {
     const char *space = memchr(s.bytes, ' ', s.length);
     if (space == NULL)
-        return failed(e, "merge %d, %s, has no space", rank, vocabulary_quote(s).text);
+        return failed(e, "merge %d, \"%.*s\", has no space", rank, GGUF_SHOW(s));
     size_t before = (size_t)(space - s.bytes);
     struct gguf_string nothing = {"", 0}, left = {s.bytes, before};
     struct gguf_string right = {space + 1, s.length - before - 1};
@@ -66,11 +66,10 @@ static bool read_merge(const struct tokenizer *t, struct gguf_string s, int rank
                             vocabulary_find(v, right, nothing), rank,
                             vocabulary_find(v, left, right)};
     if (m->left < 0 || m->right < 0)
-        return failed(e, "merge %d, %s: %s is no token", rank, vocabulary_quote(s).text,
-                      vocabulary_quote(m->left < 0 ? left : right).text);
+        return failed(e, "merge %d, \"%.*s\": \"%.*s\" is no token", rank, GGUF_SHOW(s),
+                      GGUF_SHOW(m->left < 0 ? left : right));
     if (m->result < 0)
-        return failed(e, "merge %d, %s: its result is no token", rank,
-                      vocabulary_quote(s).text);
+        return failed(e, "merge %d, \"%.*s\": its result is no token", rank, GGUF_SHOW(s));
     return true;
 }
 
@@ -132,8 +131,8 @@ static bool expect(const struct gguf *g, const char *key, const char *expected,
         return false;
     if (kind.length == strlen(expected) && memcmp(kind.bytes, expected, kind.length) == 0)
         return true;
-    return failed(e, "%s: %s is %s, expected \"%s\"", file_path_shown(g->path), key,
-                  vocabulary_quote(kind).text, expected);
+    return failed(e, "%s: %s is \"%.*s\", expected \"%s\"", file_path_shown(g->path), key,
+                  GGUF_SHOW(kind), expected);
 }
 
 static bool read_id(const struct gguf *g, const char *key, int count, int *id,

@@ -4,7 +4,6 @@
 
 #include <limits.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -100,24 +99,6 @@ void vocabulary_free(struct vocabulary *v)
     *v = (struct vocabulary){0};
 }
 
-//: vocabulary-quote
-struct quoted vocabulary_quote(struct gguf_string s)
-{
-    struct quoted q = {"\""};
-    size_t n = 1;
-    for (size_t i = 0; i < s.length; i++) {
-        unsigned char c = (unsigned char)s.bytes[i];
-        bool plain = c >= ' ' && c < 127 && c != '"' && c != '\\';
-        if (n > sizeof q.text - 9) { // room for one escape, an ellipsis and the end
-            n += (size_t)snprintf(q.text + n, sizeof q.text - n, "...");
-            break;
-        }
-        n += (size_t)snprintf(q.text + n, sizeof q.text - n, plain ? "%c" : "\\x%02X", c);
-    }
-    snprintf(q.text + n, sizeof q.text - n, "\"");
-    return q;
-}
-
 //: vocabulary-read
 static bool read_types(struct vocabulary *v, const struct gguf *g, struct error *e)
 {
@@ -180,9 +161,9 @@ static bool fill_table(struct vocabulary *v, const struct gguf *g, struct error 
     for (int i = 0; i < v->count; i++) {
         int *slot = slot_of(v, v->names[i], (struct gguf_string){"", 0});
         if (*slot >= 0)
-            return failed(e, "%s: tokenizer.ggml.tokens: tokens %d and %d are both %s",
-                          file_path_shown(g->path), *slot, i,
-                          vocabulary_quote(v->names[i]).text);
+            return failed(e,
+                          "%s: tokenizer.ggml.tokens: tokens %d and %d are both \"%.*s\"",
+                          file_path_shown(g->path), *slot, i, GGUF_SHOW(v->names[i]));
         *slot = i;
     }
     return true;

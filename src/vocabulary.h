@@ -39,16 +39,8 @@ void vocabulary_free(struct vocabulary *v);
 int vocabulary_find(const struct vocabulary *v, struct gguf_string left,
                     struct gguf_string right);
 int vocabulary_find_byte(const struct vocabulary *v, unsigned char byte);
-
-//: vocabulary-names
 // The byte alphabet: the code point that stands for a byte, and back; -1 if it is none.
 unsigned vocabulary_code_of(unsigned char byte);
 int vocabulary_byte_of(unsigned code);
-
-// Room for a short, printable form of any bytes, for messages: "\xC4\xA0the".
-struct quoted {
-    char text[64];
-};
-struct quoted vocabulary_quote(struct gguf_string s);
 
 #endif
