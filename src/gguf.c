@@ -254,8 +254,8 @@ static bool count_bytes(struct gguf_tensor *t, size_t limit, struct error *e)
     for (int i = 0; i < 4; i++) {
         if (factors[i] > limit / bytes)
             return failed(e,
-                          "(%" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64
-                          ") values of type %s, more than the file's %zu bytes",
+                          "%" PRId64 " x %" PRId64 " x %" PRId64 " x %" PRId64
+                          " values of type %s, more than the file's %zu bytes",
                           t->extent[0], t->extent[1], t->extent[2], t->extent[3],
                           layout.name, limit);
         bytes *= factors[i];
