@@ -1,4 +1,4 @@
-//: attention-oracle-rows
+//: attention-oracle-start
 // Attention over one split of the cache on the CPU; see attention.h for the formula.
 // The softmax is online: one pass over the positions keeps the greatest score so far, and
 // sums that are relative to it.
@@ -13,6 +13,7 @@
 // Dot products run in 16 independent sums, so that a compiler can keep them in vectors.
 enum { LANES = 16 };
 
+//: attention-oracle-row
 // One position's row of head_dim values as f32, in `buffer` if it must be converted.
 static const float *row_at(float *buffer, const void *cache, const struct kv_shape *shape,
                            int kv_head, int position)

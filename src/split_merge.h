@@ -11,6 +11,7 @@
 #include "q8_1.h"
 #include "stream.h"
 
+//: split-merge-verbs
 // out: (heads, head_dim) f32.  blocks: its q8_1 form, heads * head_dim / 32 blocks, or
 // null.  splits: 1..MAX_SPLITS, at least one of each head not empty.
 void split_merge_cpu(float *out, struct block_q8_1 *blocks,

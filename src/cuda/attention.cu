@@ -13,8 +13,9 @@ extern "C" {
 namespace
 {
 constexpr int THREADS = 128, GROUP = 8, GROUPS = THREADS / GROUP;
-constexpr int LANE_VALUES = 16, BLOCK_VALUES = LANE_VALUES * GROUP; // numerators
+constexpr int LANE_VALUES = 16, BLOCK_VALUES = LANE_VALUES * GROUP; // numerators kept
 
+//: attention-kernel-floats
 template <class T> struct segment; // sixteen bytes of a row
 
 template <> struct segment<float> {
@@ -68,7 +69,7 @@ struct walk {
     }
 };
 
-//: attention-kernel-online
+//: attention-kernel-group-sum
 // The sum over a group's eight lanes, in each of them.  The groups of a warp leave the loop
 // at different times: only the lanes of this group are named, and waited for.
 __device__ float group_sum(float x)
@@ -79,6 +80,7 @@ __device__ float group_sum(float x)
     return x;
 }
 
+//: attention-kernel-online
 // A group's softmax of the positions so far; its lanes share the numerators.
 struct online {
     float maximum = -INFINITY, sum = 0, numerators[LANE_VALUES] = {};
@@ -96,18 +98,30 @@ struct online {
         sum += weight;
         return weight;
     }
-    //: attention-kernel-steps
-    template <class T> __device__ void add(float weight, const segment<T> *value)
-    {
-        constexpr int VALUES = segment<T>::VALUES;
-        for (int i = 0; i < LANE_VALUES; i += VALUES) {
-            float x[VALUES];
-            value[i / VALUES].widen(x);
-            for (int j = 0; j < VALUES; j++)
-                numerators[i + j] = fmaf(weight, x[j], numerators[i + j]);
-        }
-    }
 };
+
+//: attention-kernel-steps
+// Adds the lane's part of a value row, of that weight.
+template <class T> __device__ void add(online &state, float weight, const segment<T> *value)
+{
+    constexpr int VALUES = segment<T>::VALUES;
+    for (int i = 0; i < LANE_VALUES; i += VALUES) {
+        float x[VALUES];
+        value[i / VALUES].widen(x);
+        for (int j = 0; j < VALUES; j++)
+            state.numerators[i + j] = fmaf(weight, x[j], state.numerators[i + j]);
+    }
+}
+
+//: attention-kernel-dot
+// Part of the query; n and the dimension at x are multiples of 4.
+__device__ void load_fours(float *to, const float *x, int n)
+{
+    for (int i = 0; i < n; i += 4) {
+        const float4 four = *reinterpret_cast<const float4 *>(x + i);
+        to[i] = four.x, to[i + 1] = four.y, to[i + 2] = four.z, to[i + 3] = four.w;
+    }
+}
 
 // The sum dot of the segments before this one, and this one's products.
 template <class T>
@@ -120,12 +134,14 @@ __device__ float dot_segment(float dot, const float *query, const segment<T> &ke
     return dot;
 }
 
-//: attention-kernel-gather
+//: attention-kernel-gathered
 // The sixteen groups' states, each relative to the maximum of all.
 struct gathered {
-    float maxima[GROUPS], sums[GROUPS], numerators[GROUPS][BLOCK_VALUES];
+    float maxima[GROUPS], sums[GROUPS];
+    float4 numerators[GROUPS][BLOCK_VALUES / 4];
 };
 
+//: attention-kernel-gather
 // Fills it and returns that maximum; a group without positions weighs nothing.
 template <class T> __device__ float gather(gathered &all, const online &state)
 {
@@ -140,8 +156,11 @@ template <class T> __device__ float gather(gathered &all, const online &state)
     const float weight = state.maximum == -INFINITY ? 0 : expf(state.maximum - maximum);
     if (lane == 0)
         all.sums[group] = weight * state.sum;
-    for (int j = 0; j < LANE_VALUES; j++)
-        all.numerators[group][dim_of<T>(lane, j)] = weight * state.numerators[j];
+    for (int j = 0; j < LANE_VALUES; j += 4) {
+        const float *n = state.numerators + j;
+        all.numerators[group][dim_of<T>(lane, j) / 4] =
+            make_float4(weight * n[0], weight * n[1], weight * n[2], weight * n[3]);
+    }
     __syncthreads();
     return maximum;
 }
@@ -157,7 +176,7 @@ __device__ void meet(const attention_partials &p, const online &state, int first
     const float maximum = gather<T>(all, state);
     float numerator = 0, sum = 0;
     for (int g = 0; g < GROUPS; g++) {
-        numerator += all.numerators[g][threadIdx.x];
+        numerator += reinterpret_cast<const float *>(all.numerators[g])[threadIdx.x];
         sum += all.sums[g];
     }
     const size_t partial = static_cast<size_t>(blockIdx.x) * gridDim.y + blockIdx.y;
@@ -170,76 +189,82 @@ __device__ void meet(const attention_partials &p, const online &state, int first
     }
 }
 
-//: attention-kernel-128
-// Part of the query; n and the dimension at x are multiples of 4.
-__device__ void load_fours(float *to, const float *x, int n)
-{
-    for (int i = 0; i < n; i += 4) {
-        const float4 four = *reinterpret_cast<const float4 *>(x + i);
-        to[i] = four.x, to[i + 1] = four.y, to[i + 2] = four.z, to[i + 3] = four.w;
-    }
-}
-
-// Blocks a multiprocessor of Ada holds: 65,536 registers / 128 threads / 56 or 64 each.
-template <class T> constexpr int BLOCKS = sizeof(T) == 2 ? 9 : 8;
-
+//: attention-kernel-dot-row
+// The lane's part of a dot product over a row of any number of segments.
 template <class T>
-__global__ void __launch_bounds__(THREADS, BLOCKS<T>)
-    attention_128_kernel(attention_partials p, const float *q, const segment<T> *keys,
-                         const segment<T> *values, const int *position, kv_shape shape,
-                         float scale)
+__device__ float dot_row(const float *query, const segment<T> *key, int lane, int row)
 {
-    constexpr int VALUES = segment<T>::VALUES, PER_LANE = segment<T>::PER_LANE;
-    const int lane = static_cast<int>(threadIdx.x) % GROUP;
-    const walk way(shape, position, BLOCK_VALUES / VALUES);
-    float query[LANE_VALUES];
-    for (int i = 0; i < LANE_VALUES; i += VALUES)
-        load_fours(query + i, q + blockIdx.x * BLOCK_VALUES + dim_of<T>(lane, i), VALUES);
-    online state;
-    for (unsigned at = way.first + lane; at < way.end; at += way.step) {
-        segment<T> key[PER_LANE], value[PER_LANE]; // both asked for before either is used
-        for (int i = 0; i < PER_LANE; i++)
-            key[i] = keys[at + i * GROUP];
-        for (int i = 0; i < PER_LANE; i++)
-            value[i] = values[at + i * GROUP];
-        float dot = 0;
-        for (int i = 0; i < PER_LANE; i++)
-            dot = dot_segment(dot, query + i * VALUES, key[i]);
-        state.add(state.weigh(group_sum(dot) * scale), value);
+    constexpr int VALUES = segment<T>::VALUES;
+    float dot = 0;
+    for (int i = lane; i < row; i += GROUP) {
+        float part[VALUES];
+        load_fours(part, query + i * VALUES, VALUES);
+        dot = dot_segment(dot, part, key[i]);
     }
-    meet<T>(p, state, 0, BLOCK_VALUES);
+    return dot;
 }
+
+//: attention-kernel-task
+template <class T> struct task {
+    attention_partials p;
+    const float *q;
+    const segment<T> *keys, *values;
+    const int *position;
+    kv_shape shape;
+    float scale; // 1 / sqrt(head_dim)
+};
 
 //: attention-kernel-any
 // Any head_dim that is a multiple of 8.  The query is read again at every position, and a
 // block keeps the numerators of the 128 dimensions from 128 * blockIdx.z on.
-template <class T>
-__global__ void attention_any_kernel(attention_partials p, const float *q,
-                                     const segment<T> *keys, const segment<T> *values,
-                                     const int *position, kv_shape shape, float scale)
+template <class T> __global__ void attention_any_kernel(task<T> a)
 {
     constexpr int VALUES = segment<T>::VALUES;
-    const int lane = static_cast<int>(threadIdx.x) % GROUP, row = shape.head_dim / VALUES;
+    const int lane = static_cast<int>(threadIdx.x) % GROUP;
+    const int row = a.shape.head_dim / VALUES; // segments
     const int first_dim = static_cast<int>(blockIdx.z) * BLOCK_VALUES;
-    const float *query = q + static_cast<size_t>(blockIdx.x) * shape.head_dim;
-    const walk way(shape, position, row);
+    const float *query = a.q + blockIdx.x * a.shape.head_dim;
+    const walk way(a.shape, a.position, row);
     online state;
     for (unsigned at = way.first; at < way.end; at += way.step) {
-        float dot = 0;
-        for (int i = lane; i < row; i += GROUP) {
-            float part[VALUES];
-            load_fours(part, query + i * VALUES, VALUES);
-            dot = dot_segment(dot, part, keys[at + i]);
-        }
+        const float dot = dot_row(query, a.keys + at, lane, row);
         segment<T> value[segment<T>::PER_LANE] = {};
-        for (int i = 0; i < segment<T>::PER_LANE; i++) {
-            const int place = first_dim / VALUES + i * GROUP + lane;
-            if (place < row)
-                value[i] = values[at + place];
-        }
-        state.add(state.weigh(group_sum(dot) * scale), value);
+        int s = first_dim / VALUES + lane;
+        for (int i = 0; i < segment<T>::PER_LANE; i++, s += GROUP)
+            if (s < row)
+                value[i] = a.values[at + s];
+        add(state, state.weigh(group_sum(dot) * a.scale), value);
     }
-    meet<T>(p, state, first_dim, shape.head_dim);
+    meet<T>(a.p, state, first_dim, a.shape.head_dim);
+}
+
+//: attention-kernel-128-bounds
+// Blocks a multiprocessor of Ada holds: 65,536 registers / 128 threads / 56 or 64 each.
+template <class T> constexpr int BLOCKS = sizeof(T) == 2 ? 9 : 8;
+
+//: attention-kernel-128
+template <class T>
+__global__ void __launch_bounds__(THREADS, BLOCKS<T>) attention_128_kernel(task<T> a)
+{
+    constexpr int VALUES = segment<T>::VALUES, PER_LANE = segment<T>::PER_LANE;
+    const int lane = static_cast<int>(threadIdx.x) % GROUP;
+    const walk way(a.shape, a.position, BLOCK_VALUES / VALUES);
+    float query[LANE_VALUES];
+    for (int i = 0; i < LANE_VALUES; i += VALUES)
+        load_fours(query + i, a.q + blockIdx.x * BLOCK_VALUES + dim_of<T>(lane, i), VALUES);
+    online state;
+    for (unsigned at = way.first + lane; at < way.end; at += way.step) {
+        segment<T> key[PER_LANE], value[PER_LANE]; // both asked for before either is used
+        for (int i = 0; i < PER_LANE; i++)
+            key[i] = a.keys[at + i * GROUP];
+        for (int i = 0; i < PER_LANE; i++)
+            value[i] = a.values[at + i * GROUP];
+        float dot = 0;
+        for (int i = 0; i < PER_LANE; i++)
+            dot = dot_segment(dot, query + i * VALUES, key[i]);
+        add(state, state.weigh(group_sum(dot) * a.scale), value);
+    }
+    meet<T>(a.p, state, 0, BLOCK_VALUES);
 }
 
 //: attention-choice
@@ -253,6 +278,15 @@ int slices(int head_dim) // blocks for one (head, split)
     return (head_dim + BLOCK_VALUES - 1) / BLOCK_VALUES;
 }
 
+template <class T> int blocks_in_multiprocessor(int head_dim) // 0 on an error
+{
+    int blocks = 0;
+    const cudaError_t error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+        &blocks, kernel_for<T>(head_dim), THREADS, 0);
+    return error == cudaSuccess ? blocks : 0;
+}
+
+//: attention-attend
 template <class T>
 void attend(const attention_partials &p, const float *q, const void *keys,
             const void *values, const kv_shape &shape, int heads, const int *position,
@@ -260,9 +294,14 @@ void attend(const attention_partials &p, const float *q, const void *keys,
 {
     const dim3 grid(static_cast<unsigned>(heads), static_cast<unsigned>(splits),
                     static_cast<unsigned>(slices(shape.head_dim)));
-    launch(stream, grid, THREADS, kernel_for<T>(shape.head_dim), p, q,
-           static_cast<const segment<T> *>(keys), static_cast<const segment<T> *>(values),
-           position, shape, 1.0f / sqrtf(static_cast<float>(shape.head_dim)));
+    const task<T> arguments = {p,
+                               q,
+                               static_cast<const segment<T> *>(keys),
+                               static_cast<const segment<T> *>(values),
+                               position,
+                               shape,
+                               1.0f / sqrtf(static_cast<float>(shape.head_dim))};
+    launch(stream, grid, THREADS, kernel_for<T>(shape.head_dim), arguments);
 }
 } // namespace
 
@@ -280,17 +319,12 @@ void attention_cuda(struct attention_partials *p, const float *q, const void *ke
 //: attention-wave
 int attention_cuda_wave(enum kv_type type, int head_dim)
 {
-    int device = 0, blocks = 0;
+    int device = 0;
     cudaDeviceProp properties;
     if (cudaGetDevice(&device) != cudaSuccess ||
         cudaGetDeviceProperties(&properties, device) != cudaSuccess)
         return 0;
-    const cudaError_t error = type == KV_F16
-                                  ? cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-                                        &blocks, kernel_for<__half>(head_dim), THREADS, 0)
-                                  : cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-                                        &blocks, kernel_for<float>(head_dim), THREADS, 0);
-    if (error != cudaSuccess)
-        return 0;
+    const int blocks = type == KV_F16 ? blocks_in_multiprocessor<__half>(head_dim)
+                                      : blocks_in_multiprocessor<float>(head_dim);
     return blocks * properties.multiProcessorCount / slices(head_dim);
 }

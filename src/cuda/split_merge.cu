@@ -12,6 +12,7 @@ extern "C" {
 
 namespace
 {
+//: split-merge-kernel-weigh
 constexpr int THREADS = 128;
 static_assert(MAX_SPLITS <= THREADS, "a thread for each split");
 
