@@ -9,8 +9,8 @@
 #include "main.h"
 
 //: scale-test
-// Sub-block 0: scale 5, minimum 9.  Sub-block 4: scale 0b10'0011 = 35, minimum 0b01'1100
-// = 28.
+// Sub-block 0: scale 5, minimum 9.  Sub-block 4: scale 35 = 0b100011, minimum 28 =
+// 0b011100.
 START_TEST(scales_unpacked_by_hand)
 {
     const uint8_t packed[12] = {5 | 2 << 6, 0, 0, 0, 9 | 1 << 6, 0, 0, 0, 3 | 12 << 4};
