@@ -400,7 +400,7 @@ static uint64_t random_below(uint64_t limit) // Marsaglia's xorshift
 }
 
 //: test-gguf-fuzz-views
-// What follows the file in memory, up to the end of its page, would be read without a fault.
+// What follows a file in its last page would be read without a fault.
 static void lies_within(const void *bytes, size_t length)
 {
     uintptr_t at = (uintptr_t)bytes, map = (uintptr_t)g.map;
