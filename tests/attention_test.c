@@ -10,6 +10,21 @@
 #include "random.h"
 
 //: attention-test-by-hand
+START_TEST(four_positions_worked_by_hand)
+{
+    const float q = 1, keys[] = {1, 2, 0, 3}, values[] = {10, 20, 30, 40};
+    const struct kv_shape shape = {KV_F32, 1, 4, 1};
+    float maximum, sum, numerator;
+    struct attention_partials p = {&maximum, &sum, &numerator};
+    attention_cpu(&p, &q, keys, values, &shape, 1, 4, 1);
+    ck_assert_float_eq(maximum, 3);
+    ck_assert(fabsf(sum - 1.5530f) <= 5e-5f);
+    ck_assert(fabsf(numerator - 50.2046f) <= 5e-5f);
+    ck_assert(fabsf(numerator / sum - 32.3274f) <= 5e-5f);
+}
+END_TEST
+
+//: attention-test-scale
 START_TEST(two_positions_worked_by_hand)
 {
     // Scores q k / sqrt(4): 0 and ln 3.  Weights relative to the greater: 1/3 and 1.
@@ -113,6 +128,7 @@ static double formula(const struct test_case *c, int head, int i)
     return numerator / denominator;
 }
 
+//: attention-test-merged
 static double merged(const struct test_case *c, int head, int i)
 {
     double numerator = 0, denominator = 0;
@@ -167,6 +183,7 @@ START_TEST(scores_that_grow_or_fall_give_the_formula)
 }
 END_TEST
 
+//: attention-test-counts
 START_TEST(equal_scores_count_the_positions_of_each_split)
 {
     const int cases[][2] = {{10, 1}, {10, 3}, {10, 4}, {10, 10}, {5, 64}, {1, 2}, {64, 63}};
@@ -205,6 +222,7 @@ START_TEST(an_outlier_takes_all_the_weight)
 }
 END_TEST
 
+//: attention-test-rest
 START_TEST(positions_past_the_length_are_not_read)
 {
     struct test_case c = new_case((struct kv_shape){KV_F32, 2, 8, 8}, 4, 5, 2);
@@ -230,8 +248,8 @@ END_TEST
 Suite *suite(void)
 {
     Suite *s = suite_create("attention");
-    add_case(s, "core", two_positions_worked_by_hand, every_shape_gives_the_formula,
-             scores_that_grow_or_fall_give_the_formula,
+    add_case(s, "core", four_positions_worked_by_hand, two_positions_worked_by_hand,
+             every_shape_gives_the_formula, scores_that_grow_or_fall_give_the_formula,
              equal_scores_count_the_positions_of_each_split, NULL);
     add_case(s, "limits", an_outlier_takes_all_the_weight,
              positions_past_the_length_are_not_read, a_nan_in_the_cache_reaches_the_result,

@@ -35,6 +35,7 @@ START_TEST(a_size_below_one_needs_no_bytes)
 }
 END_TEST
 
+//: kv-append-test
 START_TEST(append_writes_one_position_of_every_head)
 {
     const struct kv_shape shape = {KV_F32, 2, 3, 2};
@@ -50,6 +51,7 @@ START_TEST(append_writes_one_position_of_every_head)
 }
 END_TEST
 
+//: kv-cache-test-rest
 START_TEST(f16_rounds_to_nearest_and_ties_to_even)
 {
     const struct kv_shape shape = {KV_F16, 1, 2, 8};

@@ -26,6 +26,7 @@ START_TEST(no_split_gets_less_than_a_tile)
 }
 END_TEST
 
+//: split-count-test-buckets
 START_TEST(splits_stop_at_64)
 {
     ck_assert_int_eq(split_count(4096, 4, 100000), 64);

@@ -25,8 +25,7 @@ __device__ float weigh(float *weights, const float *maxima, const float *sums, i
     const float maximum = s < splits ? maxima[s] : -INFINITY,
                 sum = s < splits ? sums[s] : 0;
     const float greatest = block_max<THREADS>(maximum, of_warps[0]);
-    // An empty split weighs nothing, even where -infinity is the greatest maximum.
-    const float weight = maximum == -INFINITY ? 0 : expf(maximum - greatest);
+    const float weight = expf(maximum - greatest); // 0 where the split is empty
     if (s < MAX_SPLITS)
         weights[s] = weight;
     return block_sum<THREADS>(weight * sum, of_warps[1]);

@@ -1,4 +1,5 @@
 #include "attention_case.h"
+#include "cuda/launch.h"
 
 //: attention-kernel-test-check
 // Scores are sums of head_dim products in f32, and a weight is off by as much as its score
@@ -22,6 +23,7 @@ static void check_close(const attention_case &c, int splits, const host_partials
     ck_assert_msg(error_squares <= 1e-10 * squares, "NMSE %g", error_squares / squares);
 }
 
+//: attention-kernel-test-each
 // Each split's own state too: one that is wrong can hide behind a greater one.
 static void check_each(const attention_case &c, const host_partials &expected,
                        const host_partials &got)
@@ -39,6 +41,7 @@ static void check_each(const attention_case &c, const host_partials &expected,
     }
 }
 
+//: attention-kernel-test-both
 static void check(const attention_case &c, int splits)
 {
     const host_partials expected = attend_on_host(c, splits);
@@ -67,6 +70,7 @@ START_TEST(kernel_matches_oracle_at_every_length)
 }
 END_TEST
 
+//: attention-kernel-test-heads
 START_TEST(query_heads_share_their_kv_head)
 {
     const int heads[][2] = {{4, 2}, {3, 1}, {32, 8}, {16, 8}, {5, 5}};
@@ -95,6 +99,7 @@ START_TEST(any_number_of_splits_gives_the_same)
 }
 END_TEST
 
+//: attention-kernel-test-empty
 START_TEST(splits_beyond_the_last_position_are_empty)
 {
     for (kv_type type : {KV_F16, KV_F32})
@@ -127,6 +132,7 @@ START_TEST(scores_that_grow_or_fall_match)
 }
 END_TEST
 
+//: attention-kernel-test-outliers
 START_TEST(outliers_take_all_the_weight)
 {
     for (kv_type type : {KV_F16, KV_F32}) {
@@ -220,13 +226,52 @@ START_TEST(a_wave_is_a_whole_number_of_blocks_for_each_multiprocessor)
 }
 END_TEST
 
+//: attention-kernel-test-naive
+// A thread for each dimension: each finds every score for itself.
+__global__ void naive_kernel(float *out, const float *q, const float *keys,
+                             const float *values, int length)
+{
+    const int dims = static_cast<int>(blockDim.x), dim = static_cast<int>(threadIdx.x);
+    float maximum = -INFINITY, sum = 0, numerator = 0;
+    for (int t = 0; t < length; t++) {
+        float score = 0;
+        for (int i = 0; i < dims; i++)
+            score = fmaf(q[i], keys[t * dims + i], score);
+        score /= sqrtf(static_cast<float>(dims));
+        const float greatest = fmaxf(maximum, score);
+        const float shrink = expf(maximum - greatest), weight = expf(score - greatest);
+        maximum = greatest;
+        sum = fmaf(sum, shrink, weight);
+        numerator = fmaf(numerator, shrink, weight * values[t * dims + dim]);
+    }
+    out[dim] = numerator / sum;
+}
+
+//: attention-kernel-test-naive-matches
+START_TEST(the_naive_kernel_matches_too)
+{
+    const attention_case c(shape_of(KV_F32, 1, 50, 128), 1, 50);
+    device_array<float> q(c.q), out(128);
+    device_array<unsigned char> keys(c.keys), values(c.values);
+    launch(nullptr, 1, 128, naive_kernel, out.data, q.data,
+           reinterpret_cast<const float *>(keys.data),
+           reinterpret_cast<const float *>(values.data), c.length);
+    const floats got = out.read(SAME_IN_EVERY_ORDER);
+    const host_partials expected = attend_on_host(c, 1);
+    for (int i = 0; i < 128; i++)
+        ck_assert(fabs(static_cast<double>(got[i]) - expected.merged(0, 1, 128, i)) <=
+                  1e-6);
+}
+END_TEST
+
+//: attention-kernel-test-suite
 Suite *suite(void)
 {
     Suite *s = suite_create("attention_cuda");
     add_case(s, "core", kernel_matches_oracle_at_every_length,
              query_heads_share_their_kv_head, any_number_of_splits_gives_the_same,
              splits_beyond_the_last_position_are_empty, other_head_dims_match_too,
-             scores_that_grow_or_fall_match,
+             scores_that_grow_or_fall_match, the_naive_kernel_matches_too,
              a_wave_is_a_whole_number_of_blocks_for_each_multiprocessor, NULL);
     add_case(s, "limits", outliers_take_all_the_weight, a_zero_query_averages_the_values,
              zero_values_give_zero, a_nan_key_reaches_its_own_head_alone,

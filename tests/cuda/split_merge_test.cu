@@ -49,6 +49,7 @@ static void empty_split(host_partials &p, size_t s, size_t head_dim)
     std::fill_n(&p.numerators[s * head_dim], head_dim, 0.0f);
 }
 
+//: split-merge-kernel-test-tolerance
 // The result is a quotient of two sums of exp(m - M) x.  In f32 an exp is off by up to 2
 // ulp, a difference of maxima by half an ulp (which matters little where it is great: the
 // weight is small there), a product and each addition by half an ulp.  Additions in a row
@@ -69,6 +70,7 @@ static double tolerance(const host_partials &p, int head, int splits, int head_d
     return 4 * 0x1p-23 * (magnitude / denominator + out);
 }
 
+//: split-merge-kernel-test-check-all
 static void check(const host_partials &p, int heads, int splits, int head_dim)
 {
     const merged_output got = merge_on_device(p, heads, splits, head_dim);
@@ -95,6 +97,7 @@ START_TEST(kernel_matches_the_formula_for_any_number_of_splits)
 }
 END_TEST
 
+//: split-merge-kernel-test-dims
 START_TEST(kernel_matches_the_formula_for_any_head_dim)
 {
     const int shapes[][2] = {{4, 8},  {2, 16},  {3, 32},  {2, 64}, {2, 80},
@@ -116,6 +119,7 @@ START_TEST(empty_splits_anywhere_change_nothing)
 }
 END_TEST
 
+//: split-merge-kernel-test-attention
 START_TEST(attention_and_merge_match_their_oracles)
 {
     for (kv_type type : {KV_F16, KV_F32})
