@@ -146,18 +146,22 @@ local function run(command, near, row)
   return output:gsub("%s+$", ""), tonumber(status)
 end
 
+-- Long lines are wrapped; what make compiles on the way depends on the day and is left out.
 local function terminal(command, output, limit)
-  local out, n, left = {}, 0, 0
+  local out, n, left, wide = {}, 0, 0, #command > 96
   for line in (output .. "\n"):gmatch("(.-)\n") do
+    if line:match("^  [%l+]+ +build/") then goto next end
     n = n + 1
+    wide = wide or #line > 100
     if not limit or n <= limit then out[n] = escape(line) else left = left + 1 end
+    ::next::
   end
   if left > 0 then
     out[#out + 1] = string.format('<span class="more">… %d more line%s</span>', left,
       left == 1 and "" or "s")
   end
   local body = output == "" and "" or "<samp>" .. table.concat(out, "\n") .. "</samp>"
-  return '<pre class="terminal"><kbd>' .. escape(command) .. "</kbd>" .. body .. "</pre>"
+  return '<pre class="terminal' .. (wide and " wide" or "") .. '"><kbd>' .. escape(command) .. "</kbd>" .. body .. "</pre>"
 end
 
 function blocks.run(cb, at)

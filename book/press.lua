@@ -183,7 +183,13 @@ local function transform(div, c, path)
           pandoc.Attr("", { "file" }))
       end
     end,
-    Table = function(t) return pandoc.Div({ t }, pandoc.Attr("", { "table" })) end,
+    Table = function(t)                              -- a caption may be wider than its table
+      local caption = t.caption.long
+      t.caption = { long = {} }
+      local div = pandoc.Div({ t }, pandoc.Attr("", { "table" }))
+      return #caption == 0 and div or pandoc.Blocks { div, pandoc.Div(caption,
+        pandoc.Attr("", { "tablecaption" })) }
+    end,
     Header = function(h)
       if h.level == 2 and h.attributes.number then
         h.content:insert(1, pandoc.Space())
