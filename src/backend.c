@@ -85,6 +85,11 @@ bool backend_read(struct backend *b, const struct vector *v, float *values, stru
     return b->ops->read(b, v, values, e);
 }
 
+size_t backend_available(struct backend *b)
+{
+    return b->ops->available(b);
+}
+
 double backend_read_bandwidth(struct backend *b, struct error *e)
 {
     return b->ops->read_bandwidth(b, e);
@@ -127,13 +132,12 @@ void backend_gemv_add(struct backend *b, struct vector *y, const struct weight *
     b->ops->gemv_add(b, y, w, x);
 }
 
-void backend_gemv_pair(struct backend *b, struct vector *y[2], const struct weight *w[2],
-                       struct vector *x)
+void backend_gemv_group(struct backend *b, struct vector *const *y,
+                        const struct weight *const *w, int count, struct vector *x)
 {
-    same_gemv(y[0], w[0], x);
-    same_gemv(y[1], w[1], x);
-    same("second matrix's rows", w[1]->rows, w[0]->rows);
-    b->ops->gemv_pair(b, y, w, x);
+    for (int i = 0; i < count; i++)
+        same_gemv(y[i], w[i], x);
+    b->ops->gemv_group(b, y, w, count, x);
 }
 
 //: backend-attention-dispatch

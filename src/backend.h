@@ -67,6 +67,7 @@ struct backend_ops {
     bool (*token)(struct backend *, long step, int *token, struct error *);
     bool (*read)(struct backend *, const struct vector *, float *values, struct error *);
     double (*read_bandwidth)(struct backend *, struct error *);
+    size_t (*available)(struct backend *);
 
     void (*embed)(struct backend *, struct vector *x, const struct weight *table);
     void (*rmsnorm)(struct backend *, struct vector *y, const struct vector *x,
@@ -75,8 +76,8 @@ struct backend_ops {
                  struct vector *x);
     void (*gemv_add)(struct backend *, struct vector *y, const struct weight *,
                      struct vector *x);
-    void (*gemv_pair)(struct backend *, struct vector *y[2], const struct weight *w[2],
-                      struct vector *x);
+    void (*gemv_group)(struct backend *, struct vector *const *y,
+                       const struct weight *const *w, int count, struct vector *x);
     void (*qk_norm_rope)(struct backend *, struct vector *q, struct vector *k,
                          const struct weight *q_norm, const struct weight *k_norm,
                          const struct qk_shape *);
@@ -126,6 +127,8 @@ bool backend_token(struct backend *b, long step, int *token, struct error *e);
 // Waits for all work, then copies a vector (v->n) to the host.
 bool backend_read(struct backend *b, const struct vector *v, float *values,
                   struct error *e);
+// Bytes that may still be allocated for weights, vectors and cache; SIZE_MAX: not limited.
+size_t backend_available(struct backend *b);
 // Bytes a second that the machine reads from its memory at best, measured; 0 on failure.
 double backend_read_bandwidth(struct backend *b, struct error *e);
 
@@ -140,9 +143,11 @@ void backend_gemv(struct backend *b, struct vector *y, const struct weight *w,
                   struct vector *x);
 void backend_gemv_add(struct backend *b, struct vector *y, const struct weight *w,
                       struct vector *x);
-// y[0] = w[0] x, y[1] = w[1] x for two matrices of one shape, gate and up.
-void backend_gemv_pair(struct backend *b, struct vector *y[2], const struct weight *w[2],
-                       struct vector *x);
+// y[i] = w[i] x for up to three matrices of one width: gate and up as a pair, Q, K and V as
+// three.  One quantization, and where the backend can, one launch; the bits of one each.
+enum { BACKEND_GROUP = 3 };
+void backend_gemv_group(struct backend *b, struct vector *const *y,
+                        const struct weight *const *w, int count, struct vector *x);
 // Per-head norm and rotation in place.  q: (heads * head_dim), k: (kv_heads * head_dim).
 void backend_qk_norm_rope(struct backend *b, struct vector *q, struct vector *k,
                           const struct weight *q_norm, const struct weight *k_norm,

@@ -264,6 +264,13 @@ static double cpu_read_bandwidth(struct backend *b, struct error *e)
     return total != 0 ? best : 0; // the sum is used, so the loop cannot be dropped
 }
 
+// The operating system gives memory page by page, at first use; asking says little.
+static size_t cpu_available(struct backend *b)
+{
+    (void)b;
+    return SIZE_MAX;
+}
+
 //: cpu-embed-norm
 static void cpu_embed(struct backend *b, struct vector *x, const struct weight *table)
 {
@@ -339,11 +346,11 @@ static void cpu_gemv_add(struct backend *b, struct vector *y, const struct weigh
     host(y)->quantized = false;
 }
 
-static void cpu_gemv_pair(struct backend *b, struct vector *y[2], const struct weight *w[2],
-                          struct vector *x)
+static void cpu_gemv_group(struct backend *b, struct vector *const *y,
+                           const struct weight *const *w, int count, struct vector *x)
 {
-    cpu_gemv(b, y[0], w[0], x);
-    cpu_gemv(b, y[1], w[1], x); // x is quantized by now
+    for (int i = 0; i < count; i++) // the first quantizes x
+        cpu_gemv(b, y[i], w[i], x);
 }
 
 //: cpu-rope-append
@@ -418,11 +425,12 @@ static const struct backend_ops cpu_ops = {
     .token = cpu_token,
     .read = cpu_read,
     .read_bandwidth = cpu_read_bandwidth,
+    .available = cpu_available,
     .embed = cpu_embed,
     .rmsnorm = cpu_rmsnorm,
     .gemv = cpu_gemv,
     .gemv_add = cpu_gemv_add,
-    .gemv_pair = cpu_gemv_pair,
+    .gemv_group = cpu_gemv_group,
     .qk_norm_rope = cpu_qk_norm_rope,
     .append = cpu_append,
     .attend = cpu_attend,

@@ -38,9 +38,8 @@ static void attention_half(struct decoder *d, const struct layer *l, int layer)
     const struct qk_shape heads = {s->heads, s->kv_heads, s->head_dim, s->epsilon,
                                    s->theta};
     backend_rmsnorm(d->backend, d->h, d->x, w[ATTN_NORM], s->epsilon);
-    backend_gemv(d->backend, d->q, w[ATTN_Q], d->h);
-    backend_gemv(d->backend, d->k, w[ATTN_K], d->h);
-    backend_gemv(d->backend, d->v, w[ATTN_V], d->h);
+    backend_gemv_group(d->backend, (struct vector *[]){d->q, d->k, d->v},
+                       (const struct weight *[]){w[ATTN_Q], w[ATTN_K], w[ATTN_V]}, 3, d->h);
     backend_qk_norm_rope(d->backend, d->q, d->k, w[ATTN_Q_NORM], w[ATTN_K_NORM], &heads);
     backend_append(d->backend, d->cache, layer, d->k, d->v);
     backend_attend(d->backend, d->attended, d->q, d->cache, layer);
@@ -51,8 +50,8 @@ static void feed_forward_half(struct decoder *d, const struct layer *l)
 {
     struct weight *const *w = l->weights;
     backend_rmsnorm(d->backend, d->h, d->x, w[FFN_NORM], d->model->shape.epsilon);
-    backend_gemv_pair(d->backend, (struct vector *[]){d->gate, d->up},
-                      (const struct weight *[]){w[FFN_GATE], w[FFN_UP]}, d->h);
+    backend_gemv_group(d->backend, (struct vector *[]){d->gate, d->up},
+                       (const struct weight *[]){w[FFN_GATE], w[FFN_UP]}, 2, d->h);
     backend_swiglu(d->backend, d->inner, d->gate, d->up);
     backend_gemv_add(d->backend, d->x, w[FFN_DOWN], d->inner);
 }

@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #include "backend_cpu.h"
+#include "backend_cuda.h"
+#include "graphs.h"
 
 double seconds_now(void)
 {
@@ -116,21 +118,51 @@ static void show_progress(void *user, size_t done, size_t total)
             done == total ? "\r            \r" : "");
 }
 
+//: session-cuda
+// Emulated kernels are for tests, so they must be asked for.
+static bool cuda_by_default(void)
+{
+    struct error e;
+#if defined WITH_KERNELS && !defined EMULATED
+    return backend_cuda_present(&e);
+#else
+    return failed(&e, "no CUDA in this build");
+#endif
+}
+
 //: session-open-backend
+// Null with the reason: this build or this machine has no CUDA.
+static struct backend *open_cuda(const struct backend_options *options, struct error *e)
+{
+#ifdef WITH_KERNELS
+    struct backend *b = backend_cuda_new(options, e);
+    if (b == NULL || !options->graphs || graphs_enable(b, e))
+        return b;
+    backend_free(b);
+#else
+    (void)options;
+    failed(e, "this program was built without CUDA");
+#endif
+    return NULL;
+}
+
 static bool open_backend(struct session *s, struct error *e)
 {
     const struct options *o = s->options;
     const struct backend_options options = {o->kv, o->threads, !o->no_graph};
-    if (o->backend != NULL && strcmp(o->backend, "cuda") == 0)
-        return failed(e, "--backend cuda: this program was built without CUDA");
-    s->backend = backend_cpu_new(&options, e);
-    if (s->backend == NULL)
+    struct error no_cuda;
+    bool wants_cuda = o->backend != NULL && strcmp(o->backend, "cuda") == 0;
+    bool takes_cuda = wants_cuda || (o->backend == NULL && cuda_by_default());
+    if (takes_cuda && (s->backend = open_cuda(&options, &no_cuda)) == NULL && wants_cuda)
+        return failed(e, "--backend cuda: %s", no_cuda.text);
+    if (s->backend == NULL && (s->backend = backend_cpu_new(&options, e)) == NULL)
         return false;
     if (!o->quiet)
         fprintf(stderr, "backend: %s, %s\n", s->backend->name, s->backend->device);
     return true;
 }
 
+//: session-checks
 static bool check_context(const struct session *s, struct error *e)
 {
     int wanted = s->options->context, most = s->model.shape.context;
