@@ -21,12 +21,12 @@ static inline void random_block(struct random *r, void *block, enum tensor_type 
     uint16_t d = random_half_scale(r), dmin = random_half_scale(r);
     float x = random_normal(r);
     uint32_t bits = bits_from_float(x);
-    uint16_t half = half_from_float(x), bf16 = (uint16_t)(bits >> 16);
+    uint16_t f16 = half_from_float(x), bf16 = (uint16_t)(bits >> 16);
     random_bytes(r, bytes, (size_t)tensor_layout(type).block_bytes);
     if (type == TENSOR_F32)
         memcpy(bytes, &x, 4);
     else if (type == TENSOR_F16 || type == TENSOR_BF16)
-        memcpy(bytes, type == TENSOR_F16 ? &half : &bf16, 2);
+        memcpy(bytes, type == TENSOR_F16 ? &f16 : &bf16, 2);
     else
         memcpy(type == TENSOR_Q6_K ? bytes + 208 : bytes, &d, 2);
     if (type == TENSOR_Q4_K || type == TENSOR_Q5_K)
@@ -76,11 +76,11 @@ static inline double k_value(const uint8_t *block, bool fifth, int n)
 //: blocks-q6k
 static inline double q6k_value(const uint8_t *block, int n)
 {
-    int half = n / 128, quarter = n % 128 / 32, l = n % 32;
+    int part = n / 128, quarter = n % 128 / 32, l = n % 32;
     static const int low_byte[4] = {0, 32, 0, 32}, low_bit[4] = {0, 0, 4, 4};
     int code =
-        bits_at(block, 8 * (64 * half + low_byte[quarter] + l) + low_bit[quarter], 4) +
-        16 * bits_at(block, 8 * (128 + 32 * half + l) + 2 * quarter, 2);
+        bits_at(block, 8 * (64 * part + low_byte[quarter] + l) + low_bit[quarter], 4) +
+        16 * bits_at(block, 8 * (128 + 32 * part + l) + 2 * quarter, 2);
     int scale = (int8_t)block[192 + n / 16];
     return half_at(block, 208) * scale * (code - 32);
 }
