@@ -88,6 +88,7 @@ START_TEST(extreme_gates_give_no_nan)
 }
 END_TEST
 
+//: swiglu-suite
 Suite *suite(void)
 {
     Suite *s = suite_create("swiglu");
