@@ -15,6 +15,15 @@ static void same(const char *what, long found, long expected)
     abort();
 }
 
+static void below(const char *what, long found, long limit)
+{
+    if (found >= 0 && found < limit)
+        return;
+    fprintf(stderr, "lanewise: internal error: %s is %ld, expected 0 to %ld\n", what, found,
+            limit - 1);
+    abort();
+}
+
 //: backend-memory-dispatch
 void backend_free(struct backend *b)
 {
@@ -39,7 +48,7 @@ struct vector *backend_vector_new(struct backend *b, int n, struct error *e)
     return b->ops->vector_new(b, n, e);
 }
 
-//: backend-memory-dispatch-2
+//: backend-vectors-dispatch
 void backend_vector_free(struct backend *b, struct vector *v)
 {
     if (v != NULL)
@@ -75,6 +84,7 @@ void backend_end(struct backend *b)
     b->ops->end(b);
 }
 
+//: backend-results-dispatch
 bool backend_token(struct backend *b, long step, int *token, struct error *e)
 {
     return b->ops->token(b, step, token, e);
@@ -95,7 +105,7 @@ double backend_read_bandwidth(struct backend *b, struct error *e)
     return b->ops->read_bandwidth(b, e);
 }
 
-//: backend-gemv-dispatch
+//: backend-norm-dispatch
 void backend_embed(struct backend *b, struct vector *x, const struct weight *table)
 {
     same("embedding width", x->n, table->columns);
@@ -117,7 +127,7 @@ static void same_gemv(const struct vector *y, const struct weight *w,
     same("GEMV output", y->n, w->rows);
 }
 
-//: backend-gemv-dispatch-2
+//: backend-gemv-dispatch
 void backend_gemv(struct backend *b, struct vector *y, const struct weight *w,
                   struct vector *x)
 {
@@ -135,12 +145,13 @@ void backend_gemv_add(struct backend *b, struct vector *y, const struct weight *
 void backend_gemv_group(struct backend *b, struct vector *const *y,
                         const struct weight *const *w, int count, struct vector *x)
 {
+    below("matrices of a group", count, BACKEND_GROUP + 1);
     for (int i = 0; i < count; i++)
         same_gemv(y[i], w[i], x);
     b->ops->gemv_group(b, y, w, count, x);
 }
 
-//: backend-attention-dispatch
+//: backend-heads-dispatch
 void backend_qk_norm_rope(struct backend *b, struct vector *q, struct vector *k,
                           const struct weight *q_norm, const struct weight *k_norm,
                           const struct qk_shape *shape)
@@ -155,15 +166,17 @@ void backend_qk_norm_rope(struct backend *b, struct vector *q, struct vector *k,
 void backend_append(struct backend *b, struct cache *c, int layer, const struct vector *k,
                     const struct vector *v)
 {
+    below("layer", layer, c->layers);
     same("key", k->n, (long)c->shape.kv_heads * c->shape.head_dim);
     same("value", v->n, k->n);
     b->ops->append(b, c, layer, k, v);
 }
 
-//: backend-attention-dispatch-2
+//: backend-attend-dispatch
 void backend_attend(struct backend *b, struct vector *out, const struct vector *q,
                     struct cache *c, int layer)
 {
+    below("layer", layer, c->layers);
     same("query", q->n, (long)c->heads * c->shape.head_dim);
     same("attention output", out->n, q->n);
     b->ops->attend(b, out, q, c, layer);

@@ -13,6 +13,7 @@
 #include "kv_cache.h"
 #include "rope.h"
 
+//: backend-opaque
 struct weight { // a matrix (rows, columns); a vector is one row
     enum tensor_type type;
     int rows, columns;
@@ -68,7 +69,7 @@ struct backend_ops {
     bool (*read)(struct backend *, const struct vector *, float *values, struct error *);
     double (*read_bandwidth)(struct backend *, struct error *);
     size_t (*available)(struct backend *);
-
+    //: backend-ops-verbs
     void (*embed)(struct backend *, struct vector *x, const struct weight *table);
     void (*rmsnorm)(struct backend *, struct vector *y, const struct vector *x,
                     const struct weight *, float epsilon);
@@ -96,7 +97,7 @@ struct backend {
     const char *name;    // "cpu", "cuda"
     char device[128];    // the machine, for people
     int run_ahead;       // steps worth starting before the host has seen the last token
-    size_t bytes_in_use; // of weights, vectors and cache, as allocated or mapped
+    size_t bytes_in_use; // of weights, vectors and cache, allocated or viewed
 };
 
 void backend_free(struct backend *b); // null is fine; weights, vectors, cache first
@@ -108,8 +109,8 @@ struct weight *backend_weight_new(struct backend *b, const struct gguf_tensor *t
 struct vector *backend_vector_new(struct backend *b, int n, struct error *e);
 struct cache *backend_cache_new(struct backend *b, const struct kv_shape *shape, int layers,
                                 int heads, struct error *e);
-void backend_weight_free(struct backend *b,
-                         struct weight *w); // null is fine, here and below
+// What is freed may be null; the backend's bytes_in_use go down again.
+void backend_weight_free(struct backend *b, struct weight *w);
 void backend_vector_free(struct backend *b, struct vector *v);
 void backend_cache_free(struct backend *b, struct cache *c);
 
@@ -148,6 +149,7 @@ void backend_gemv_add(struct backend *b, struct vector *y, const struct weight *
 enum { BACKEND_GROUP = 3 };
 void backend_gemv_group(struct backend *b, struct vector *const *y,
                         const struct weight *const *w, int count, struct vector *x);
+//: backend-verbs-attention
 // Per-head norm and rotation in place.  q: (heads * head_dim), k: (kv_heads * head_dim).
 void backend_qk_norm_rope(struct backend *b, struct vector *q, struct vector *k,
                           const struct weight *q_norm, const struct weight *k_norm,

@@ -32,15 +32,18 @@ struct cpu_vector {
     float *values;
     struct block_q8_1 *blocks; // null where n is not whole blocks
     bool quantized;            // blocks hold the q8_1 form of values
+    size_t bytes;
 };
 
 struct cpu_cache {
     struct cache shape;
     unsigned char *memory; // each layer's keys, then its values
     size_t layer_bytes;    // of its keys alone
+    size_t bytes;          // of all keys and values
     struct attention_partials partials;
 };
 
+//: cpu-backend
 struct cpu_backend {
     struct backend base;
     int threads;
@@ -102,55 +105,51 @@ static void cpu_weight_free(struct backend *b, struct weight *w)
 //: cpu-vectors
 static void cpu_vector_free(struct backend *b, struct vector *v)
 {
-    (void)b;
+    b->bytes_in_use -= host(v)->bytes;
     free(host(v)->values);
     free(host(v)->blocks);
     free(v);
 }
 
 // Any vector may be added to: the sum needs as much room beside it.
-static struct vector *cpu_make_room(struct backend *b, struct cpu_vector *v,
-                                    struct error *e)
+static bool make_room(struct cpu_backend *b, int n)
 {
-    int n = v->shape.n;
-    if (n <= cpu(b)->added_room)
-        return &v->shape;
-    float *added = realloc(cpu(b)->added, (size_t)n * sizeof *added);
-    if (added == NULL) {
-        cpu_vector_free(b, &v->shape);
-        failed(e, "out of memory for %d activations", n);
-        return NULL;
-    }
-    cpu(b)->added = added;
-    cpu(b)->added_room = n;
-    return &v->shape;
+    if (n <= b->added_room)
+        return true;
+    float *added = realloc(b->added, (size_t)n * sizeof *added);
+    if (added == NULL)
+        return false;
+    b->added = added;
+    b->added_room = n;
+    return true;
 }
 
 //: cpu-vector-new
 static struct vector *cpu_vector_new(struct backend *b, int n, struct error *e)
 {
+    size_t count = (size_t)n, blocks = n % 32 == 0 ? count / 32 : 0;
     struct cpu_vector *v = calloc(1, sizeof *v);
-    size_t blocks = n % 32 == 0 ? (size_t)n / 32 : 0;
     if (v != NULL) {
         v->shape.n = n;
-        v->values = calloc((size_t)n, sizeof *v->values);
+        v->values = calloc(count, sizeof *v->values);
         v->blocks = blocks > 0 ? calloc(blocks, sizeof *v->blocks) : NULL;
+        if (v->values != NULL && (blocks == 0 || v->blocks != NULL) &&
+            make_room(cpu(b), n)) {
+            v->bytes = count * sizeof *v->values + blocks * sizeof *v->blocks;
+            b->bytes_in_use += v->bytes;
+            return &v->shape;
+        }
+        cpu_vector_free(b, &v->shape);
     }
-    if (v == NULL || v->values == NULL || (blocks > 0 && v->blocks == NULL)) {
-        if (v != NULL)
-            cpu_vector_free(b, &v->shape);
-        failed(e, "out of memory for %d activations", n);
-        return NULL;
-    }
-    b->bytes_in_use += (size_t)n * sizeof(float) + blocks * sizeof(struct block_q8_1);
-    return cpu_make_room(b, v, e);
+    failed(e, "out of memory for %d activations", n);
+    return NULL;
 }
 
 //: cpu-cache-free
 static void cpu_cache_free(struct backend *b, struct cache *c)
 {
     struct cpu_cache *cache = (struct cpu_cache *)c;
-    (void)b;
+    b->bytes_in_use -= cache->bytes;
     free(cache->memory);
     free(cache->partials.maxima);
     free(cache->partials.sums);
@@ -158,6 +157,7 @@ static void cpu_cache_free(struct backend *b, struct cache *c)
     free(cache);
 }
 
+//: cpu-cache-fill
 static bool cpu_cache_fill(struct cpu_cache *c, struct error *e)
 {
     size_t heads = (size_t)c->shape.heads, head_dim = (size_t)c->shape.shape.head_dim;
@@ -191,10 +191,12 @@ static struct cache *cpu_cache_new(struct backend *b, const struct kv_shape *sha
         cpu_cache_free(b, &c->shape);
         return NULL;
     }
-    b->bytes_in_use += 2 * (size_t)layers * c->layer_bytes;
+    c->bytes = 2 * (size_t)layers * c->layer_bytes;
+    b->bytes_in_use += c->bytes;
     return &c->shape;
 }
 
+//: cpu-step
 static void *layer_keys(const struct cpu_cache *c, int layer)
 {
     return c->memory + 2 * (size_t)layer * c->layer_bytes;
@@ -205,7 +207,6 @@ static void *layer_values(const struct cpu_cache *c, int layer)
     return c->memory + (2 * (size_t)layer + 1) * c->layer_bytes;
 }
 
-//: cpu-step
 static void cpu_set(struct backend *b, int token, int position)
 {
     cpu(b)->token = token;
@@ -219,6 +220,7 @@ static bool cpu_begin(struct backend *b, enum step_kind kind, int bucket)
     return true;
 }
 
+//: cpu-step-end
 static void cpu_end(struct backend *b)
 {
     cpu(b)->position++;
@@ -233,7 +235,6 @@ static bool cpu_token(struct backend *b, long step, int *token, struct error *e)
     return true;
 }
 
-//: cpu-read
 static bool cpu_read(struct backend *b, const struct vector *v, float *out, struct error *e)
 {
     (void)b, (void)e;
@@ -241,6 +242,7 @@ static bool cpu_read(struct backend *b, const struct vector *v, float *out, stru
     return true;
 }
 
+//: cpu-bandwidth
 // Sums 256 MiB, far more than any cache holds, in parallel; the best of three passes.
 static double cpu_read_bandwidth(struct backend *b, struct error *e)
 {
@@ -264,6 +266,7 @@ static double cpu_read_bandwidth(struct backend *b, struct error *e)
     return total != 0 ? best : 0; // the sum is used, so the loop cannot be dropped
 }
 
+//: cpu-embed-norm
 // The operating system gives memory page by page, at first use; asking says little.
 static size_t cpu_available(struct backend *b)
 {
@@ -271,7 +274,6 @@ static size_t cpu_available(struct backend *b)
     return SIZE_MAX;
 }
 
-//: cpu-embed-norm
 static void cpu_embed(struct backend *b, struct vector *x, const struct weight *table)
 {
     embed_cpu(values(x), data(table), table->type, cpu(b)->token, table->columns);
@@ -286,6 +288,7 @@ static void cpu_rmsnorm(struct backend *b, struct vector *y, const struct vector
     host(y)->quantized = false;
 }
 
+//: cpu-gemv-rows
 // q8_1 blocks of x, made at the first GEMV that wants them and kept for the next.
 static const struct block_q8_1 *quantized(struct vector *x)
 {
@@ -296,7 +299,6 @@ static const struct block_q8_1 *quantized(struct vector *x)
     return v->blocks;
 }
 
-//: cpu-gemv-rows
 static void gemv_rows(float *y, const struct weight *w, const struct block_q8_1 *blocks,
                       const float *x, int first, int count)
 {
@@ -426,6 +428,7 @@ static const struct backend_ops cpu_ops = {
     .read = cpu_read,
     .read_bandwidth = cpu_read_bandwidth,
     .available = cpu_available,
+    //: cpu-ops-verbs
     .embed = cpu_embed,
     .rmsnorm = cpu_rmsnorm,
     .gemv = cpu_gemv,

@@ -1,16 +1,19 @@
-//: decoder-struct
+//: decoder-parts
 // The forward pass of a dense Qwen3 model, as calls to a backend.
 #include "decoder.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 
+#include "q8_1.h"
 #include "split_count.h"
 
 struct layer {
     struct weight *weights[LAYER_TENSORS];
 };
 
+//: decoder-struct
 struct decoder {
     const struct model *model;
     struct backend *backend;
@@ -72,6 +75,7 @@ static void forward(struct decoder *d, enum step_kind kind)
         backend_argmax(d->backend, d->logits);
 }
 
+//: decoder-step
 // One token through the model.  The backend already has the token and the position.
 static void step(struct decoder *d, enum step_kind kind)
 {
@@ -91,6 +95,16 @@ struct loading { // how far loading has come
     size_t done, total;
 };
 
+static size_t weight_bytes(const struct model *m)
+{
+    size_t bytes = m->output_norm->bytes + m->embedding->bytes;
+    bytes += m->output != m->embedding ? m->output->bytes : 0;
+    for (int i = 0; i < m->shape.layers; i++)
+        for (int j = 0; j < LAYER_TENSORS; j++)
+            bytes += m->layers[i].tensors[j]->bytes;
+    return bytes;
+}
+
 static struct weight *load(struct decoder *d, const struct gguf_tensor *t,
                            struct loading *l, struct error *e)
 {
@@ -101,6 +115,7 @@ static struct weight *load(struct decoder *d, const struct gguf_tensor *t,
     return w;
 }
 
+//: decoder-load-weights
 static bool load_weights(struct decoder *d, struct loading *l, struct error *e)
 {
     const struct model *m = d->model;
@@ -146,7 +161,7 @@ static bool make_vectors(struct decoder *d, struct error *e)
     return true;
 }
 
-//: decoder-new
+//: decoder-fill
 static bool fill(struct decoder *d, const struct decoder_options *o, struct loading *l,
                  struct error *e)
 {
@@ -162,24 +177,63 @@ static bool fill(struct decoder *d, const struct decoder_options *o, struct load
     return d->cache != NULL;
 }
 
+//: decoder-memory
+// What decoding needs beside the file: for each position, and for everything else.
+static size_t bytes_a_position(const struct model_shape *s, enum kv_type kv)
+{
+    const struct kv_shape one = {kv, s->kv_heads, 1, s->head_dim};
+    return 2 * (size_t)s->layers * kv_bytes(&one);
+}
+
+static size_t bytes_in_all_cases(const struct model *m)
+{
+    const struct model_shape *s = &m->shape;
+    size_t query = (size_t)s->heads * (size_t)s->head_dim, states = MAX_SPLITS;
+    size_t key = (size_t)s->kv_heads * (size_t)s->head_dim;
+    size_t activations = 2 * (size_t)s->embedding + 2 * query + 2 * key +
+                         3 * (size_t)s->feed_forward + (size_t)s->vocabulary;
+    return weight_bytes(m) + activations * sizeof(float) +
+           activations / 32 * sizeof(struct block_q8_1) +
+           states * (query + 2 * (size_t)s->heads) * sizeof(float);
+}
+
+//: decoder-too-large
+// Before anything is allocated: is there room, and if not, for which context would there
+// be?
+static bool has_room(const struct decoder *d, enum kv_type kv, struct error *e)
+{
+    const double mib = 1 << 20;
+    size_t room = backend_available(d->backend), fixed = bytes_in_all_cases(d->model);
+    size_t each = bytes_a_position(&d->model->shape, kv);
+    size_t needed = fixed + (size_t)d->context * each;
+    if (needed <= room)
+        return true;
+    size_t most = room > fixed ? (room - fixed) / each : 0;
+    char advice[64] = "no --ctx would fit";
+    if (most > 0)
+        snprintf(advice, sizeof advice, "--ctx %zu would fit", most);
+    return failed(e, "a context of %d needs %.1f MiB on %s, but %.1f MiB are free: %s",
+                  d->context, (double)needed / mib, d->backend->device, (double)room / mib,
+                  advice);
+}
+
+//: decoder-new
 struct decoder *decoder_new(const struct model *m, struct backend *b,
                             const struct decoder_options *options,
                             decoder_progress *progress, void *user, struct error *e)
 {
-    struct loading l = {.progress = progress, .user = user};
+    struct loading l = {progress, user, 0, weight_bytes(m)};
     struct decoder *d = calloc(1, sizeof *d);
     if (d == NULL) {
         failed(e, "out of memory for the decoder");
         return NULL;
     }
-    l.total =
-        model_bytes_a_token(m) + (m->output == m->embedding ? 0 : m->embedding->bytes);
     d->model = m;
     d->backend = b;
     d->context = m->shape.context < 8192 ? m->shape.context : 8192;
     if (options->context > 0)
         d->context = options->context;
-    if (fill(d, options, &l, e))
+    if (has_room(d, options->kv, e) && fill(d, options, &l, e))
         return d;
     decoder_free(d);
     return NULL;
@@ -234,7 +288,7 @@ const float *decoder_logits(struct decoder *d, struct error *e)
     return backend_read(d->backend, d->logits, d->host_logits, e) ? d->host_logits : NULL;
 }
 
-//: decoder-prompt
+//: decoder-checks
 static bool fits(const struct decoder *d, size_t count, struct error *e)
 {
     size_t left = (size_t)(d->context - d->position);
@@ -252,6 +306,7 @@ static bool known(const struct decoder *d, int token, struct error *e)
                   d->model->shape.vocabulary - 1);
 }
 
+//: decoder-feed
 static bool feed(struct decoder *d, const int *tokens, size_t count, enum step_kind last,
                  struct error *e)
 {
@@ -267,7 +322,6 @@ static bool feed(struct decoder *d, const int *tokens, size_t count, enum step_k
     return true;
 }
 
-//: decoder-feed
 bool decoder_fill(struct decoder *d, const int *tokens, size_t count, struct error *e)
 {
     return feed(d, tokens, count, STEP_PROMPT, e);
@@ -299,6 +353,7 @@ bool decoder_greedy_start(struct decoder *d, int token, int count, struct error 
     return true;
 }
 
+//: decoder-greedy-next
 bool decoder_greedy_next(struct decoder *d, int *token, struct error *e)
 {
     begin_greedy_steps(d);

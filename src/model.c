@@ -19,6 +19,7 @@ enum {
     MOST_TOKENS = 1 << 24,
 };
 
+//: model-tensor-names
 static const char *const layer_names[LAYER_TENSORS] = {
     [ATTN_NORM] = "attn_norm",     [ATTN_Q] = "attn_q",
     [ATTN_K] = "attn_k",           [ATTN_V] = "attn_v",
@@ -28,7 +29,7 @@ static const char *const layer_names[LAYER_TENSORS] = {
     [FFN_DOWN] = "ffn_down",
 };
 
-//: model-keys
+//: model-number
 // A number of the architecture, 1..most.  absent: what a missing key means; 0: an error.
 static bool number(const struct gguf *g, const char *key, int most, int absent, int *value,
                    struct error *e)
@@ -42,18 +43,20 @@ static bool number(const struct gguf *g, const char *key, int most, int absent, 
     if (!gguf_get_int(g, name, value, e))
         return false;
     if (*value < 1 || *value > most)
-        return failed(e, "%s: %s is %d, expected 1 to %d", g->path, name, *value, most);
+        return failed(e, "%s: %s is %d, expected 1 to %d", file_path_shown(g->path), name,
+                      *value, most);
     return true;
 }
 
+//: model-real
 static bool real(const struct gguf *g, const char *name, double least, double most,
                  double *value, struct error *e)
 {
     if (!gguf_get_float(g, name, value, e))
         return false;
     if (!(*value >= least && *value <= most)) // NaN fails too
-        return failed(e, "%s: %s is %g, expected %g to %g", g->path, name, *value, least,
-                      most);
+        return failed(e, "%s: %s is %g, expected %g to %g", file_path_shown(g->path), name,
+                      *value, least, most);
     return true;
 }
 
@@ -65,13 +68,15 @@ static bool check_architecture(const struct gguf *g, struct error *e)
         return false;
     if (name.length != 5 || memcmp(name.bytes, "qwen3", 5) != 0)
         return failed(e, "%s: general.architecture is %.*s, expected qwen3 (dense)",
-                      g->path, name.length > 64 ? 64 : (int)name.length, name.bytes);
+                      file_path_shown(g->path), name.length > 64 ? 64 : (int)name.length,
+                      name.bytes);
     if (gguf_find(g, "qwen3.rope.scaling.type") == NULL)
         return true;
     if (!gguf_get_string(g, "qwen3.rope.scaling.type", &scaling, e))
         return false;
     if (scaling.length != 4 || memcmp(scaling.bytes, "none", 4) != 0)
-        return failed(e, "%s: qwen3.rope.scaling.type is %.*s, expected none", g->path,
+        return failed(e, "%s: qwen3.rope.scaling.type is %.*s, expected none",
+                      file_path_shown(g->path),
                       scaling.length > 64 ? 64 : (int)scaling.length, scaling.bytes);
     return true;
 }
@@ -88,14 +93,14 @@ static bool read_attention(struct model_shape *s, const struct gguf *g, struct e
         !number(g, "attention.value_length", MOST_HEAD_DIM, s->head_dim, &value_length, e))
         return false;
     if (s->heads % s->kv_heads != 0)
-        return failed(e, "%s: %d key-value heads do not divide %d query heads", g->path,
-                      s->kv_heads, s->heads);
+        return failed(e, "%s: %d key-value heads do not divide %d query heads",
+                      file_path_shown(g->path), s->kv_heads, s->heads);
     if (s->head_dim % 8 != 0)
         return failed(e, "%s: qwen3.attention.key_length is %d, expected a multiple of 8",
-                      g->path, s->head_dim);
+                      file_path_shown(g->path), s->head_dim);
     if (value_length != s->head_dim)
         return failed(e, "%s: qwen3.attention.value_length is %d, expected key_length, %d",
-                      g->path, value_length, s->head_dim);
+                      file_path_shown(g->path), value_length, s->head_dim);
     return true;
 }
 
@@ -110,7 +115,7 @@ static bool read_shape(struct model *m, const struct gguf *g, struct error *e)
         !number(g, "feed_forward_length", MOST_COLUMNS, 0, &s->feed_forward, e) ||
         !number(g, "context_length", MOST_TOKENS, 0, &s->context, e) ||
         !read_attention(s, g, e) ||
-        !real(g, "qwen3.attention.layer_norm_rms_epsilon", 0, 1, &epsilon, e))
+        !real(g, "qwen3.attention.layer_norm_rms_epsilon", 1e-12, 1, &epsilon, e))
         return false;
     s->epsilon = (float)epsilon;
     m->theta_is_default = gguf_find(g, "qwen3.rope.freq_base") == NULL;
@@ -125,37 +130,40 @@ static const struct gguf_tensor *matrix(const struct gguf *g, const char *name, 
 {
     const struct gguf_tensor *t = gguf_find_tensor(g, name);
     if (t == NULL) {
-        failed(e, "%s: tensor %s is missing", g->path, name);
+        failed(e, "%s: tensor %s is missing", file_path_shown(g->path), name);
         return NULL;
     }
     bool flat = t->extent[2] == 1 && t->extent[3] == 1;
     if (flat && t->extent[0] == columns && (rows == 0 || t->extent[1] == rows) &&
         t->extent[1] <= MOST_TOKENS)
         return t;
-    failed(e, "%s: tensor %s has shape (%lld, %lld), expected (%d, %d)", g->path, name,
-           (long long)t->extent[1], (long long)t->extent[0],
+    failed(e, "%s: tensor %s has shape (%lld, %lld), expected (%d, %d)",
+           file_path_shown(g->path), name, (long long)t->extent[1], (long long)t->extent[0],
            rows > 0 ? rows : (int)t->extent[1], columns);
     return NULL;
 }
 
+//: model-norm
 static const struct gguf_tensor *norm(const struct gguf *g, const char *name, int columns,
                                       struct error *e)
 {
     const struct gguf_tensor *t = matrix(g, name, 1, columns, e);
     if (t == NULL || t->type == TENSOR_F32)
         return t;
-    failed(e, "%s: tensor %s has type %s, expected F32", g->path, name,
+    failed(e, "%s: tensor %s has type %s, expected F32", file_path_shown(g->path), name,
            tensor_layout(t->type).name);
     return NULL;
 }
 
-//: model-layer
-static bool open_layer(struct model *m, const struct gguf *g, int layer, struct error *e)
+//: model-layer-shapes
+struct matrix_shape {
+    int rows, columns; // a norm has one row
+};
+
+static struct matrix_shape shape_of(const struct model_shape *s, int tensor)
 {
-    const struct model_shape *s = &m->shape;
     int query = s->heads * s->head_dim, key = s->kv_heads * s->head_dim;
-    const int shapes[LAYER_TENSORS][2] = {
-        // rows, columns; a norm has one row
+    const struct matrix_shape shapes[LAYER_TENSORS] = {
         [ATTN_NORM] = {1, s->embedding},
         [ATTN_Q] = {query, s->embedding},
         [ATTN_K] = {key, s->embedding},
@@ -168,21 +176,43 @@ static bool open_layer(struct model *m, const struct gguf *g, int layer, struct 
         [FFN_UP] = {s->feed_forward, s->embedding},
         [FFN_DOWN] = {s->embedding, s->feed_forward},
     };
+    return shapes[tensor];
+}
+
+//: model-layer
+static void name_of(char name[64], int layer, int tensor)
+{
+    snprintf(name, 64, "blk.%d.%s.weight", layer, layer_names[tensor]);
+}
+
+static bool open_layer(struct model *m, const struct gguf *g, int layer, struct error *e)
+{
     for (int i = 0; i < LAYER_TENSORS; i++) {
         char name[64];
-        snprintf(name, sizeof name, "blk.%d.%s.weight", layer, layer_names[i]);
+        const struct matrix_shape s = shape_of(&m->shape, i);
         bool is_norm = strstr(layer_names[i], "norm") != NULL;
-        const struct gguf_tensor *t = is_norm
-                                          ? norm(g, name, shapes[i][1], e)
-                                          : matrix(g, name, shapes[i][0], shapes[i][1], e);
-        if (t == NULL)
+        name_of(name, layer, i);
+        m->layers[layer].tensors[i] =
+            is_norm ? norm(g, name, s.columns, e) : matrix(g, name, s.rows, s.columns, e);
+        if (m->layers[layer].tensors[i] == NULL)
             return false;
-        m->layers[layer].tensors[i] = t;
     }
     return true;
 }
 
-//: model-open
+//: model-no-more
+// A file with more layers than it says would turn into silent text.
+static bool no_more_layers(const struct model *m, const struct gguf *g, struct error *e)
+{
+    char name[64];
+    name_of(name, m->shape.layers, ATTN_NORM);
+    if (gguf_find_tensor(g, name) == NULL)
+        return true;
+    return failed(e, "%s: qwen3.block_count is %d, but there is a tensor %s",
+                  file_path_shown(g->path), m->shape.layers, name);
+}
+
+//: model-tensors-open
 static bool open_tensors(struct model *m, const struct gguf *g, struct error *e)
 {
     struct model_shape *s = &m->shape;
@@ -199,9 +229,10 @@ static bool open_tensors(struct model *m, const struct gguf *g, struct error *e)
     for (int i = 0; i < s->layers; i++)
         if (!open_layer(m, g, i, e))
             return false;
-    return true;
+    return no_more_layers(m, g, e);
 }
 
+//: model-open
 bool model_open(struct model *m, const struct gguf *g, struct error *e)
 {
     *m = (struct model){0};
@@ -234,7 +265,6 @@ size_t model_bytes_a_token(const struct model *m)
     return bytes;
 }
 
-//: model-scales
 // Is a half or a bfloat16 finite?  Its exponent bits are not all ones.
 static bool finite_16(const unsigned char *p, unsigned exponent)
 {
@@ -242,6 +272,7 @@ static bool finite_16(const unsigned char *p, unsigned exponent)
     return (bits & exponent) != exponent;
 }
 
+//: model-scales
 // Whether what scales the block (or is its value) is finite.
 static bool finite_block(const unsigned char *block, enum tensor_type type)
 {
@@ -277,13 +308,16 @@ static bool check_tensor(const struct gguf_tensor *t, const struct gguf *g, stru
     if (bad == blocks)
         return true;
     return failed(e, "%s: tensor %.*s: block %zu of %zu has a scale that is not finite",
-                  g->path, (int)t->name.length, t->name.bytes, bad, blocks);
+                  file_path_shown(g->path), (int)t->name.length, t->name.bytes, bad,
+                  blocks);
 }
 
+//: model-check-all
 bool model_check_values(const struct model *m, const struct gguf *g, struct error *e)
 {
-    if (!check_tensor(m->embedding, g, e) || !check_tensor(m->output, g, e) ||
-        !check_tensor(m->output_norm, g, e))
+    bool tied = m->output == m->embedding;
+    if (!check_tensor(m->embedding, g, e) || !check_tensor(m->output_norm, g, e) ||
+        (!tied && !check_tensor(m->output, g, e)))
         return false;
     for (int i = 0; i < m->shape.layers; i++)
         for (int j = 0; j < LAYER_TENSORS; j++)

@@ -17,6 +17,7 @@ struct model_shape {
     double theta;            // RoPE's base
 };
 
+//: model-tensors
 enum layer_tensor {
     ATTN_NORM,
     ATTN_Q,
@@ -32,6 +33,7 @@ enum layer_tensor {
     LAYER_TENSORS,
 };
 
+//: model-struct
 struct model_layer { // views into the file
     const struct gguf_tensor *tensors[LAYER_TENSORS];
 };

@@ -1,4 +1,4 @@
-//: cuda-failures
+//: cuda-parts
 // The CUDA backend: every verb is a launch or two on one stream.
 #include "cuda_state.h"
 
@@ -22,6 +22,7 @@ extern "C" {
 #include "swiglu.h"
 }
 
+//: cuda-failures
 bool cuda_ok(struct cuda_backend *b, cudaError_t result)
 {
     if (b->failure == cudaSuccess)
@@ -34,9 +35,9 @@ bool cuda_failed(struct cuda_backend *b, const char *what, struct error *e)
     return failed(e, "CUDA: %s: %s", what, cudaGetErrorString(b->failure));
 }
 
+//: cuda-casts
 namespace
 {
-//: cuda-casts
 struct cuda_backend *cuda(struct backend *b)
 {
     return reinterpret_cast<struct cuda_backend *>(b);
@@ -57,24 +58,29 @@ const uint8_t *data(const struct weight *w)
     return reinterpret_cast<const struct cuda_weight *>(w)->data;
 }
 
+//: cuda-allocate
 const float *floats(const struct weight *w)
 {
     return reinterpret_cast<const float *>(data(w));
 }
 
-//: cuda-allocate
-// Device memory, counted; null and a sentence with both numbers where there is too little.
-void *allocate(struct backend *b, size_t bytes, const char *what, struct error *e)
+constexpr double MIB = 1 << 20;
+
+// Device memory, added to what its owner (total) and the backend have; null and a sentence
+// with both numbers where there is too little.
+void *allocate(struct backend *b, size_t *total, size_t bytes, const char *what,
+               struct error *e)
 {
     void *p = nullptr;
-    cudaError_t result = cudaMalloc(&p, bytes);
-    if (result == cudaSuccess) {
+    if (cudaMalloc(&p, bytes) == cudaSuccess) {
+        *total += bytes;
         b->bytes_in_use += bytes;
         return p;
     }
     cudaGetLastError(); // it has been seen
-    failed(e, "CUDA: no memory for %s: %zu MiB needed, %zu MiB free", what, bytes >> 20,
-           backend_available(b) >> 20);
+    failed(e, "CUDA: no memory for %s: %.1f MiB needed, %.1f MiB free", what,
+           static_cast<double>(bytes) / MIB,
+           static_cast<double>(backend_available(b)) / MIB);
     return nullptr;
 }
 
@@ -86,6 +92,7 @@ void cuda_weight_free(struct backend *b, struct weight *w)
     free(w);
 }
 
+//: cuda-weight-new
 struct weight *cuda_weight_new(struct backend *b, const struct gguf_tensor *t,
                                struct error *e)
 {
@@ -96,7 +103,8 @@ struct weight *cuda_weight_new(struct backend *b, const struct gguf_tensor *t,
     }
     w->shape = {t->type, static_cast<int>(t->extent[1]), static_cast<int>(t->extent[0]),
                 t->bytes};
-    w->data = static_cast<uint8_t *>(allocate(b, t->bytes, "the weights", e));
+    size_t total = 0; // the shape has it already
+    w->data = static_cast<uint8_t *>(allocate(b, &total, t->bytes, "the weights", e));
     if (w->data == nullptr) {
         free(w);
         return nullptr;
@@ -111,7 +119,7 @@ struct weight *cuda_weight_new(struct backend *b, const struct gguf_tensor *t,
 //: cuda-vectors
 void cuda_vector_free(struct backend *b, struct vector *v)
 {
-    (void)b;
+    b->bytes_in_use -= device(v)->bytes;
     cudaFree(device(v)->values);
     cudaFree(device(v)->blocks);
     free(v);
@@ -124,8 +132,11 @@ bool make_pairs(struct cuda_backend *b, int n, struct error *e)
     if (room <= b->pairs_room)
         return true;
     cudaFree(b->pairs);
+    b->base.bytes_in_use -= b->pairs_bytes;
+    b->pairs_bytes = 0;
     b->pairs = static_cast<struct argmax_pair *>(
-        allocate(&b->base, static_cast<size_t>(room) * sizeof *b->pairs, "argmax", e));
+        allocate(&b->base, &b->pairs_bytes, static_cast<size_t>(room) * sizeof *b->pairs,
+                 "argmax", e));
     b->pairs_room = b->pairs != nullptr ? room : 0;
     return b->pairs != nullptr;
 }
@@ -140,11 +151,11 @@ struct vector *cuda_vector_new(struct backend *b, int n, struct error *e)
         return nullptr;
     }
     v->shape.n = n;
-    v->values =
-        static_cast<float *>(allocate(b, count * sizeof(float), "the activations", e));
+    v->values = static_cast<float *>(
+        allocate(b, &v->bytes, count * sizeof(float), "the activations", e));
     if (v->values != nullptr && blocks > 0)
-        v->blocks = static_cast<struct block_q8_1 *>(
-            allocate(b, blocks * sizeof(struct block_q8_1), "the activations", e));
+        v->blocks = static_cast<struct block_q8_1 *>(allocate(
+            b, &v->bytes, blocks * sizeof(struct block_q8_1), "the activations", e));
     bool good = v->values != nullptr && (blocks == 0 || v->blocks != nullptr);
     if (good && make_pairs(cuda(b), n, e))
         return &v->shape;
@@ -156,7 +167,7 @@ struct vector *cuda_vector_new(struct backend *b, int n, struct error *e)
 void cuda_cache_free(struct backend *b, struct cache *c)
 {
     struct cuda_cache *cache = reinterpret_cast<struct cuda_cache *>(c);
-    (void)b;
+    b->bytes_in_use -= cache->bytes;
     cudaFree(cache->memory);
     cudaFree(cache->partials.maxima);
     cudaFree(cache->partials.sums);
@@ -164,6 +175,7 @@ void cuda_cache_free(struct backend *b, struct cache *c)
     free(cache);
 }
 
+//: cuda-cache-fill
 bool fill_cache(struct cuda_backend *b, struct cuda_cache *c, struct error *e)
 {
     const size_t states = static_cast<size_t>(c->shape.heads) * MAX_SPLITS;
@@ -174,12 +186,12 @@ bool fill_cache(struct cuda_backend *b, struct cuda_cache *c, struct error *e)
     if (c->layer_bytes == 0 || c->layer_bytes > SIZE_MAX / arrays)
         return failed(e, "the cache of %d positions is too large",
                       c->shape.shape.max_context);
-    c->memory =
-        static_cast<uint8_t *>(allocate(&b->base, arrays * c->layer_bytes, "the cache", e));
+    c->memory = static_cast<uint8_t *>(
+        allocate(&b->base, &c->bytes, arrays * c->layer_bytes, "the cache", e));
     for (int i = 0; c->memory != nullptr && i < 3; i++) {
-        const size_t count = i < 2 ? states : numbers;
+        const size_t bytes = (i < 2 ? states : numbers) * sizeof(float);
         *partials[i] =
-            static_cast<float *>(allocate(&b->base, count * sizeof(float), "attention", e));
+            static_cast<float *>(allocate(&b->base, &c->bytes, bytes, "attention", e));
         if (*partials[i] == nullptr)
             return false;
     }
@@ -261,6 +273,7 @@ void cuda_end(struct backend *b)
     cuda_step_begun(cuda(b));
 }
 
+//: cuda-token
 bool cuda_token(struct backend *base, long step, int *token, struct error *e)
 {
     struct cuda_backend *b = cuda(base);
@@ -273,7 +286,6 @@ bool cuda_token(struct backend *base, long step, int *token, struct error *e)
     return true;
 }
 
-//: cuda-read
 bool cuda_read(struct backend *base, const struct vector *v, float *out, struct error *e)
 {
     struct cuda_backend *b = cuda(base);
@@ -284,6 +296,7 @@ bool cuda_read(struct backend *base, const struct vector *v, float *out, struct 
     return true;
 }
 
+//: cuda-available
 size_t cuda_available(struct backend *b)
 {
     size_t left = 0, total = 0;
@@ -291,7 +304,6 @@ size_t cuda_available(struct backend *b)
     return cudaMemGetInfo(&left, &total) == cudaSuccess ? left : 0;
 }
 
-//: cuda-bandwidth
 // Reads with every thread 16 bytes at a time; the sum is written so that no read is
 // dropped.
 __global__ void read_kernel(const int4 *from, size_t count, int *sums)
@@ -306,6 +318,7 @@ __global__ void read_kernel(const int4 *from, size_t count, int *sums)
     sums[self] = sum;
 }
 
+//: cuda-bandwidth
 // Seconds of one reading of count 16-byte words, the best of five after one to warm up.
 double time_reading(struct cuda_backend *b, const int4 *from, size_t count, int *sums,
                     int blocks)
@@ -354,7 +367,7 @@ double cuda_read_bandwidth(struct backend *base, struct error *e)
     return static_cast<double>(bytes) / seconds;
 }
 
-//: cuda-embed-norm
+//: cuda-embed
 void cuda_embed(struct backend *b, struct vector *x, const struct weight *table)
 {
     const int *token = &cuda(b)->state->token;
@@ -368,6 +381,7 @@ void cuda_embed(struct backend *b, struct vector *x, const struct weight *table)
     cuda_ok(cuda(b), cudaGetLastError());
 }
 
+//: cuda-norm
 void cuda_rmsnorm(struct backend *b, struct vector *y, const struct vector *x,
                   const struct weight *w, float epsilon)
 {
@@ -382,7 +396,6 @@ void cuda_rmsnorm(struct backend *b, struct vector *y, const struct vector *x,
     cuda_ok(cuda(b), cudaGetLastError());
 }
 
-//: cuda-gemv
 // The q8_1 form of x: what its producer left, or else made here, once for all GEMVs of x.
 const struct block_q8_1 *quantized(struct backend *b, struct vector *x)
 {
@@ -393,6 +406,7 @@ const struct block_q8_1 *quantized(struct backend *b, struct vector *x)
     return v->blocks;
 }
 
+//: cuda-gemv
 void gemv(struct backend *b, struct vector *y, const struct weight *w, struct vector *x,
           const float *residual)
 {
@@ -423,6 +437,7 @@ void cuda_gemv_add(struct backend *b, struct vector *y, const struct weight *w,
     gemv(b, y, w, x, values(y)); // the epilogue adds what y held
 }
 
+//: cuda-gemv-group
 void cuda_gemv_group(struct backend *b, struct vector *const *y,
                      const struct weight *const *w, int count, struct vector *x)
 {
@@ -546,6 +561,7 @@ struct backend_ops make_ops()
     ops.read = cuda_read;
     ops.available = cuda_available;
     ops.read_bandwidth = cuda_read_bandwidth;
+    //: cuda-ops-verbs
     ops.embed = cuda_embed;
     ops.rmsnorm = cuda_rmsnorm;
     ops.gemv = cuda_gemv;

@@ -1,4 +1,4 @@
-//: cuda-structs
+//: cuda-state
 // What the CUDA backend's weights, vectors and cache are made of: pointers into device
 // memory beside the shapes that every backend shows.
 #ifndef LANEWISE_CUDA_STATE_H
@@ -13,6 +13,7 @@ extern "C" {
 #include "q8_1.h"
 }
 
+//: cuda-structs
 struct cuda_weight {
     struct weight shape; // first: a struct weight * of this backend points to a cuda_weight
     uint8_t *data;       // Q4_K repacked, all else as the file has it
@@ -23,12 +24,13 @@ struct cuda_vector {
     float *values;
     struct block_q8_1 *blocks; // null where n is not whole blocks
     bool quantized;            // blocks will hold the q8_1 form of values
+    size_t bytes;              // of both
 };
 
 struct cuda_cache {
     struct cache shape;
-    uint8_t *memory; // each layer's keys, then its values
-    size_t layer_bytes;
+    uint8_t *memory;           // each layer's keys, then its values
+    size_t layer_bytes, bytes; // of a layer's keys alone; of all that is allocated
     struct attention_partials partials;
 };
 
@@ -41,12 +43,14 @@ struct step_state {
 
 enum { STEPS_REMEMBERED = 64, STAGING_BYTES = 8 << 20, STAGING_BUFFERS = 2 };
 
+//: cuda-backend
 struct cuda_backend {
     struct backend base;
     cudaStream_t stream;
     struct step_state *state;  // on the device
     struct argmax_pair *pairs; // argmax's partial results
     int pairs_room;
+    size_t pairs_bytes;
     struct step_state *sent;                 // pinned: what set() sends, a ring
     cudaEvent_t sent_done[STEPS_REMEMBERED]; // when a place of it may be used again
     long sets;

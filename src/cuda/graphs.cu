@@ -95,6 +95,7 @@ void drop(struct backend *b)
     g->n_buckets = 0;
 }
 
+//: graphs-free
 void graphs_cache_free(struct backend *b, struct cache *c)
 {
     drop(b);
