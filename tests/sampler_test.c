@@ -237,11 +237,14 @@ START_TEST(top_p_zero_and_min_p_one_leave_one_token)
     struct sampler *p = new_sampler(o, 4);
     o.top_p = o.min_p = 1;
     struct sampler *m = new_sampler(o, 4);
+    int threes = 0;
     for (int i = 0; i < 100; i++) {
         ck_assert_int_eq(sampler_choose(p, (float[]){0, 1, 0.5f, 1}), 1);
         int id = sampler_choose(m, (float[]){0, 1, 0.5f, 1});
         ck_assert(id == 1 || id == 3);
+        threes += id == 3; // min-p 1 keeps all that are as likely as the likeliest
     }
+    ck_assert(threes > 20 && threes < 80);
     sampler_free(p);
     sampler_free(m);
 }

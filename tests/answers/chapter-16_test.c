@@ -20,7 +20,7 @@ static struct tokenizer *tales(void)
 
 //: answer-text-merges
 // Tokens: a is 0, aa is 1, aaaa is 2, aaa is 3.
-START_TEST(seven_letters_become_three_tokens)
+START_TEST(seven_letters_become_two_tokens)
 {
     struct error e;
     struct bpe b;
@@ -100,7 +100,7 @@ END_TEST
 Suite *suite(void)
 {
     Suite *s = suite_create("answers of chapter 16");
-    add_case(s, "answers", seven_letters_become_three_tokens,
+    add_case(s, "answers", seven_letters_become_two_tokens,
              other_ids_can_spell_the_same_text, a_tale_needs_fewer_tokens_than_a_program,
              top_p_after_top_k_keeps_one_of_four, NULL);
     return s;
