@@ -38,7 +38,7 @@ end
 
 -- Words in an attribute may use `code`.
 local function inline(text)
-  return text and escape(text):gsub("`([^`]*)`", "<code>%1</code>")
+  return text and escape(text):gsub("(%w)'(%w)", "%1’%2"):gsub("`([^`]*)`", "<code>%1</code>")
 end
 
 -- ---- Listings -------------------------------------------------------------------------------
@@ -119,15 +119,18 @@ local function stamp(command, near)
   return stamps[files]
 end
 
--- The file that holds what a command printed, and the file that asks for it.
+-- The file that holds what a command printed.
 local function result_file(command, near, row)
   return CACHE .. pandoc.utils.sha1(command .. "\0" .. stamp(command, near) .. (row or ""))
 end
 
+-- A file that asks for it: two who weave at a time ask each for their own.
 local function ask(command, base)
-  local f = assert(io.open(base .. ".sh", "w"))
+  local name = base .. "." .. os.tmpname():match("[^/_.]*$") .. ".sh"
+  local f = assert(io.open(name, "w"))
   f:write(command, "\n")
   f:close()
+  return name
 end
 
 -- Runs a command from the root of the tree, once for each state of what it depends on.
@@ -135,13 +138,12 @@ local function run(command, near, row)
   local base = result_file(command, near, row)
   local f = io.open(base, "rb")
   if not f then
-    ask(command, base)
-    os.execute("book/run " .. base)
+    os.execute("book/run " .. ask(command, base))
     f = assert(io.open(base, "rb"))
   end
   local status, output = f:read("a"):match("^(%d+)\n(.*)$")
   f:close()
-  if status == "124" then os.remove(base) end
+  if status ~= "0" then os.remove(base) end           -- what failed is tried again
   output = output:gsub("\27%[[%d;?]*%a", ""):gsub("\r\n", "\n"):gsub("[^\n]*\r", "")
   return output:gsub("%s+$", ""), tonumber(status)
 end
@@ -215,8 +217,7 @@ function blocks.run_mutants(names)
     local command = "tests/mutants run " .. name
     local base = m and result_file(command, near(m), m.row)
     if base and not io.open(base) then
-      ask(command, base)
-      files[#files + 1] = base
+      files[#files + 1] = ask(command, base)
       tests[#tests + 1] = "build/simt/tests/" .. m.test .. "_test"
     end
   end
