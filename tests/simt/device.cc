@@ -112,7 +112,7 @@ cudaError_t simt_function_attributes(cudaFuncAttributes *attributes, const void 
     int registers, shared, stack;
     if (row == nullptr ||
         sscanf(row + field.size(), "%d %d %d", &registers, &shared, &stack) != 3) {
-        fprintf(stderr, "simt: tests/simt/registers.tsv has no %s; run tests/registers\n",
+        fprintf(stderr, "simt: tests/simt/registers.tsv has no %s; run make registers\n",
                 name.c_str());
         return simt_fail(cudaErrorInvalidDeviceFunction);
     }
