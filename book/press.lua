@@ -234,12 +234,18 @@ local function add_uses(c)
         for n in pairs(found) do numbers[#numbers + 1] = n end
         table.sort(numbers)
         if #numbers > 0 and item[2][1] then
-          local line = { pandoc.Str(#numbers == 1 and found[numbers[1]].kind == "Chapter" and
-            "Chapter" or "Chapters"), pandoc.Space() }
-          for i, n in ipairs(numbers) do
-            if i > 1 then table.insert(line, pandoc.Str(",")) table.insert(line, pandoc.Space()) end
-            table.insert(line, pandoc.Link({ pandoc.Str(found[n].label or found[n].title) },
-              found[n].page))
+          local line, chapters = {}, {}
+          for _, n in ipairs(numbers) do
+            local link = pandoc.Link({ pandoc.Str(found[n].label or found[n].title) },
+              found[n].page)
+            if found[n].label then table.insert(chapters, link) else table.insert(line, link) end
+          end
+          for i, link in ipairs(chapters) do
+            local word = #chapters == 1 and "chapter " or "chapters "
+            local before = i > 1 and ", " or #line > 0 and "; " .. word or
+              word:gsub("^c", "C")
+            table.insert(line, pandoc.Str(before))
+            table.insert(line, link)
           end
           item[2][1]:insert(pandoc.Div({ pandoc.Plain(line) }, pandoc.Attr("", { "uses" })))
         end

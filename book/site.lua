@@ -40,7 +40,7 @@ local function map(current)
     end
     local here = c == current
     out[#out + 1] = "<li>" .. link(c, here and ' aria-current="page"' or "")
-    if here and #c.sections > 0 and c.number ~= 93 then
+    if here and #c.sections > 0 then
       out[#out + 1] = '<ol class="sections">'
       for _, s in ipairs(c.sections) do
         out[#out + 1] = string.format('<li><a href="#%s"><span class="n">%s</span>%s</a></li>',
