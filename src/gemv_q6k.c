@@ -38,6 +38,7 @@ static int scaled_dot(const int16_t codes[32], const int8_t scales[2], const int
     return dot;
 }
 
+//: gemv-q6k-oracle-sum
 static double block_dot(const struct block_q6k *w, const struct q8_1_wide *x)
 {
     float d = half_to_float(w->d);

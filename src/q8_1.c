@@ -51,6 +51,7 @@ static int8_t code_of(float x, float divisor)
     return (int8_t)fminf(fmaxf(roundf(x / divisor), -127), 127);
 }
 
+//: q8-1-oracle-blocks
 void q8_1_cpu(struct block_q8_1 *blocks, const float *x, int n)
 {
     for (int b = 0; b < n / 32; b++, x += 32) {

@@ -1,5 +1,5 @@
-// The residual stream's addition; see residual.h.
 //: residual-oracle
+// The residual stream's addition; see residual.h.
 #include "residual.h"
 
 void residual_add_cpu(float *y, const float *left, const float *right, int n)

@@ -1,5 +1,5 @@
-// What a layer adds to: the residual stream.
 //: residual
+// What a layer adds to: the residual stream.
 #ifndef LANEWISE_RESIDUAL_H
 #define LANEWISE_RESIDUAL_H
 

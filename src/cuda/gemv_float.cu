@@ -15,6 +15,7 @@ struct bf16 {
     uint16_t bits;
 };
 
+//: gemv-float-values
 __device__ float value(float w)
 {
     return w;
@@ -28,6 +29,7 @@ __device__ float value(bf16 w)
     return __uint_as_float(static_cast<unsigned>(w.bits) << 16);
 }
 
+//: gemv-float-runs
 // run_dot adds the products of values 8 * run to 8 * run + 7 of a row to sum.
 template <class Plain>
 __device__ float run_dot(float sum, const Plain *row, int run, const float *x)
@@ -37,7 +39,6 @@ __device__ float run_dot(float sum, const Plain *row, int run, const float *x)
     return sum;
 }
 
-//: gemv-float-blocks
 __device__ float run_dot(float sum, const block_q8_0 *row, int run, const float *x)
 {
     const block_q8_0 &b = row[run / 4];
@@ -47,6 +48,7 @@ __device__ float run_dot(float sum, const block_q8_0 *row, int run, const float 
     return sum;
 }
 
+//: gemv-float-q5k
 __device__ float run_dot(float sum, const block_q5k *row, int run, const float *x)
 {
     const block_q5k &b = row[run / 32];
@@ -96,7 +98,7 @@ __global__ void gemv_float_kernel(float *y, const Block *w, const float *x,
     for (int run = static_cast<int>(threadIdx.x); run < columns / 8; run += GEMV_THREADS)
         sum[0] = run_dot(sum[0], mine, run, x);
     sum[0] = tail_dot(sum[0], mine, columns, x);
-    gemv_store_rows(y + row, residual == nullptr ? nullptr : residual + row, sum, 0);
+    gemv_store_rows(y, residual, row, row, sum);
 }
 
 //: gemv-float-launcher

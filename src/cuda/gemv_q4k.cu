@@ -21,6 +21,7 @@ struct activations {
     int high_start;          // where the sum of the high products starts
 };
 
+//: gemv-q4k-float-bits
 // 1.5 * 2^23 as bits: adding a small integer to them adds it to the float.
 constexpr int FLOAT_BITS = 0x4b400000;
 
@@ -29,12 +30,12 @@ __device__ float small_integer(int bits)
     return __int_as_float(bits) - 0x1.8p23f;
 }
 
-//: gemv-q4k-load-activations
 __device__ int four_codes(const block_q8_1 &b, int piece)
 {
     return reinterpret_cast<const int *>(b.codes)[piece];
 }
 
+//: gemv-q4k-load-x
 // x: the superblock's eight blocks.
 __device__ activations load_activations(const block_q8_1 *x, int lane)
 {
@@ -69,6 +70,7 @@ __device__ patterns make_patterns()
     return {0x4b000000 + zero, 0x80808080 + zero};
 }
 
+//: gemv-q4k-record
 // Group g's record of two scales and two minima: byte g of each of three words.
 __device__ unsigned scale_record(uint4 metadata, unsigned g)
 {
@@ -139,19 +141,27 @@ struct group { // the matrices of a launch and the first block of each
     int first[GEMV_Q4K_GROUP];
 };
 
+// The matrix that a block works on, and of its rows the first that are the block's.
+__device__ gemv_q4k_matrix choose(const group &all, int block, int rows_a_block, int *begin)
+{
+    gemv_q4k_matrix m = all.matrices[0];
+    *begin = block * rows_a_block;
+    for (int i = 1; i < GEMV_Q4K_GROUP; i++)
+        if (block >= all.first[i]) {
+            m = all.matrices[i];
+            *begin = (block - all.first[i]) * rows_a_block;
+        }
+    return m;
+}
+
+//: gemv-q4k-kernel-body
 // SUPERBLOCKS: of a row, where the compiler shall know; else 0.
 template <int SUPERBLOCKS, int ROWS>
 __global__ void __launch_bounds__(GEMV_THREADS, ROWS == 4 ? 6 : 8)
     gemv_q4k_kernel(group all, const block_q8_1 *x, int superblocks)
 {
-    const int block = static_cast<int>(blockIdx.x);
-    gemv_q4k_matrix m = all.matrices[0];
-    int begin = block * ROWS;
-    for (int i = 1; i < GEMV_Q4K_GROUP; i++)
-        if (block >= all.first[i]) {
-            m = all.matrices[i];
-            begin = (block - all.first[i]) * ROWS;
-        }
+    int begin;
+    const gemv_q4k_matrix m = choose(all, static_cast<int>(blockIdx.x), ROWS, &begin);
     const int n = SUPERBLOCKS > 0 ? SUPERBLOCKS : superblocks;
     const int first = static_cast<int>(threadIdx.x / 16);
     const int lane = static_cast<int>(threadIdx.x % 16);
@@ -163,8 +173,7 @@ __global__ void __launch_bounds__(GEMV_THREADS, ROWS == 4 ? 6 : 8)
     float sum[ROWS] = {};
     add_rows<SUPERBLOCKS>(sum, codes + lane, metadata + superblock, x + 8 * first, n, first,
                           lane);
-    gemv_store_rows(m.y + row, m.residual == nullptr ? nullptr : m.residual + row, sum,
-                    begin - row);
+    gemv_store_rows(m.y, m.residual, row, begin, sum);
 }
 
 //: gemv-q4k-launch

@@ -44,18 +44,15 @@ __global__ void gemv_q4k_thread_kernel(float *y, const block_q4k *w, const block
 }
 
 //: gemv-q4k-warp-kernel
-// Step 2: a warp a row.  Lane l reads word l of the 32 words of a superblock's codes, so
-// that the warp reads 128 bytes side by side, and multiplies four codes an instruction.
+// Step 2: a warp a row.  Lane l reads word l of a superblock's 32 words of codes.
 __global__ void gemv_q4k_warp_kernel(float *y, const block_q4k *w, const block_q8_1 *x,
                                      int rows, int n)
 {
     const int row = static_cast<int>(blockIdx.x * 4 + threadIdx.x / 32);
     const int lane = static_cast<int>(threadIdx.x % 32);
-    if (row >= rows)
-        return; // the whole warp
     const block_q4k *mine = w + static_cast<size_t>(row) * n;
     float total = 0;
-    for (int b = 0; b < n; b++) {
+    for (int b = 0; b < n && row < rows; b++) {
         const unsigned codes = reinterpret_cast<const unsigned *>(mine[b].codes)[lane];
         for (int odd = 0; odd < 2; odd++) { // low nibbles, then high ones
             const int j = lane / 8 * 2 + odd;
@@ -67,7 +64,7 @@ __global__ void gemv_q4k_warp_kernel(float *y, const block_q4k *w, const block_q
         }
     }
     total = warp_sum(total);
-    if (lane == 0)
+    if (lane == 0 && row < rows)
         y[row] = total;
 }
 } // namespace

@@ -1,4 +1,4 @@
-//: gemv-q6k-activations
+//: gemv-q6k-head
 // y = W x for Q6_K weights as they lie in the file; see gemv_q6k.h.  As for Q4_K, sixteen
 // lanes take a block of 256 values and 128 threads eight blocks of a row at a time.  Lane l
 // of the sixteen owns the code group of half h = l / 8 at bytes 4i..4i+3, i = l % 8: four
@@ -12,6 +12,7 @@ extern "C" {
 
 namespace
 {
+//: gemv-q6k-load-activations
 // A lane's activations of one block, and where the sums of products start: at 1.5 * 2^23 as
 // a float's bits, to which integers can be added, less 32 times the sum of the codes, since
 // a weight is its code minus 32.
@@ -49,6 +50,7 @@ __device__ unsigned four_bytes(const uint8_t *bytes)
     return __ldg(halves) | static_cast<unsigned>(__ldg(halves + 1)) << 16;
 }
 
+//: gemv-q6k-load-codes
 __device__ code_group load_codes(const block_q6k *w, int lane)
 {
     const int half = lane / 8, i = lane % 8;
@@ -100,8 +102,7 @@ __global__ void __launch_bounds__(GEMV_THREADS, ROWS == 4 ? 6 : 8)
         for (int r = 0; r < ROWS; r++)
             sum[r] = add_block(sum[r], c[r], a);
     }
-    gemv_store_rows(y + row, residual == nullptr ? nullptr : residual + row, sum,
-                    begin - row);
+    gemv_store_rows(y, residual, row, begin, sum);
 }
 
 //: gemv-q6k-launcher

@@ -15,36 +15,46 @@ __device__ inline float half_from_bits(unsigned bits)
     return __half2float(__ushort_as_half(static_cast<unsigned short>(bits)));
 }
 
-//: gemv-rows-store
-// The end of a GEMV: the threads' shares become one number a row.  Warps 1 to 3 leave their
-// sums in shared memory, once; warp 0 adds them to its own, lane by lane in the order of
-// the warps, then over its lanes, and lane r writes row r.  Rows before `from` were
-// computed for nothing: another block writes them.  residual: null, or what is added to
-// each row, which may be y.
+//: gemv-rows-combine
+// What warps 1 to 3 have left in shared memory and the sums of warp 0, which calls this,
+// become one number a row: added lane by lane in the order of the warps, then over the
+// lanes.  Lane r gets row r.
 template <int ROWS>
-__device__ inline void gemv_store_rows(float *y, const float *residual,
-                                       const float (&sum)[ROWS], int from)
+__device__ inline float gemv_combine(const float (&sum)[ROWS],
+                                     const float (&spilled)[3][ROWS][32], int lane)
+{
+    float of_lane = 0;
+    for (int r = 0; r < ROWS; r++) {
+        float total = sum[r];
+        for (int w = 0; w < 3; w++)
+            total += spilled[w][r][lane];
+        total = warp_sum(total);
+        of_lane = r == lane ? total : of_lane;
+    }
+    return of_lane;
+}
+
+//: gemv-rows-store
+// The end of a GEMV: rows row, row + 1, ... of y.  Rows before `begin` were computed for
+// nothing, since another block writes them.  residual: null, or what is added to each row;
+// it may be y, and is read before the barrier, while there is something to wait for anyway.
+template <int ROWS>
+__device__ inline void gemv_store_rows(float *y, const float *residual, int row, int begin,
+                                       const float (&sum)[ROWS])
 {
     __shared__ float spilled[3][ROWS][32];
     const int warp = static_cast<int>(threadIdx.x / 32);
-    const int lane = static_cast<int>(threadIdx.x % 32);
-    const bool writes = warp == 0 && lane >= from && lane < ROWS;
-    const float left = writes && residual != nullptr ? residual[lane] : 0;
+    const int lane = static_cast<int>(threadIdx.x % 32), mine = row + lane;
+    const bool writes = warp == 0 && lane < ROWS && mine >= begin;
+    const float left = writes && residual != nullptr ? residual[mine] : 0;
     for (int r = 0; r < ROWS && warp > 0; r++)
         spilled[warp - 1][r][lane] = sum[r];
     __syncthreads();
     if (warp > 0)
         return;
-    float total = 0;
-    for (int r = 0; r < ROWS; r++) {
-        float all = sum[r];
-        for (int w = 0; w < 3; w++)
-            all += spilled[w][r][lane];
-        all = warp_sum(all);
-        total = lane == r ? all : total;
-    }
+    const float total = gemv_combine(sum, spilled, lane);
     if (writes)
-        y[lane] = residual == nullptr ? total : left + total;
+        y[mine] = residual == nullptr ? total : left + total;
 }
 
 #endif

@@ -36,6 +36,7 @@ __device__ inline int8_t q8_1_code(float x, float divisor)
     return static_cast<int8_t>(fminf(fmaxf(roundf(x / divisor), -127), 127));
 }
 
+//: q8-1-device-quantize
 // All 32 lanes call it together, each with its value of the block.
 __device__ inline void q8_1_quantize(block_q8_1 *block, float x)
 {

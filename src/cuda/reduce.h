@@ -41,6 +41,7 @@ template <int THREADS> __device__ inline float block_sum(float x, float *shared)
     return x;
 }
 
+//: reduce-block-max
 // The same for the maximum.
 template <int THREADS> __device__ inline float block_max(float x, float *shared)
 {

@@ -1,5 +1,5 @@
-// The residual stream's addition as a kernel of its own.
 //: residual-kernel
+// The residual stream's addition as a kernel of its own.
 #include "launch.h"
 extern "C" {
 #include "residual.h"
