@@ -178,19 +178,44 @@ START_TEST(a_group_gives_the_bits_of_one_matrix_after_another)
 }
 END_TEST
 
+//: backend-cpu-test-retained
+// No verb can tell whether the second GEMV quantized again: so we change the floats behind
+// the backend's back, where the q8_1 form that it kept must not notice.
+START_TEST(a_vector_is_quantized_once_for_all_that_multiply_it)
+{
+    struct seen {
+        struct vector shape;
+        float *values;
+    };
+    float x[256], product[64];
+    struct gguf_tensor t = make_tensor(TENSOR_Q4_K, 64, 256, 5);
+    struct weight *w = make_weight(&t);
+    struct vector *in = random_vector(256, 1, x), *out = make_vector(64);
+    multiply(product, &t, x);
+    backend_gemv(backend, out, w, in);
+    ((struct seen *)in)->values[0] += 100;
+    backend_gemv(backend, out, w, in);
+    check_vector(out, product);
+    backend_vector_free(backend, in);
+    backend_vector_free(backend, out);
+    backend_weight_free(backend, w);
+    free((void *)t.data);
+}
+END_TEST
+
 //: backend-cpu-test-stale
 // The q8_1 form is kept from one GEMV to the next, so it must go when its vector changes.
 START_TEST(what_was_quantized_is_forgotten_when_the_vector_changes)
 {
-    float x[256], sum[256], product[256], gate[256];
+    float x[256], product[256], gate[256];
     struct gguf_tensor t = make_tensor(TENSOR_Q4_K, 256, 256, 5);
     struct gguf_tensor norm = make_tensor(TENSOR_F32, 1, 256, 6);
     struct weight *w = make_weight(&t), *norm_weight = make_weight(&norm);
     struct vector *v = random_vector(256, 1, x), *out = make_vector(256);
     for (int verb = 0; verb < 5; verb++) {
         backend_gemv(backend, out, w, v); // quantizes v
-        float *product_was = read_vector(out), *was = read_vector(v);
-        if (verb == 0) // each verb leaves in v what the oracle gives
+        float *was = read_vector(v);
+        if (verb == 0)
             backend_gemv(backend, v, w, out);
         else if (verb == 1)
             backend_gemv_add(backend, v, w, out);
@@ -205,11 +230,10 @@ START_TEST(what_was_quantized_is_forgotten_when_the_vector_changes)
         multiply(product, &t, now);
         backend_gemv(backend, out, w, v);
         check_vector(out, product);
-        free(product_was), free(was), free(now);
+        free(was), free(now);
         random_fill(gate, 256, verb, 1);
         set_vector(v, gate); // numbers of ordinary size again
     }
-    (void)sum;
     backend_vector_free(backend, v);
     backend_vector_free(backend, out);
     backend_weight_free(backend, w);
@@ -410,9 +434,12 @@ START_TEST(a_cache_beyond_any_memory_is_refused)
 {
     const struct kv_shape large = {KV_F32, 1 << 10, 1 << 24, 1 << 10};
     const struct kv_shape beyond = {KV_F32, 1 << 30, 1 << 30, 1 << 30};
+#ifndef __SANITIZE_ADDRESS__ // which ends the program where so much is asked for
     ck_assert_ptr_null(backend_cache_new(backend, &large, 1 << 10, 1 << 10, &e));
     ck_assert_ptr_nonnull(
         strstr(e.text, "out of memory for a cache of 16777216 positions"));
+#endif
+    (void)large;
     ck_assert_ptr_null(backend_cache_new(backend, &beyond, 2, 1 << 30, &e));
     ck_assert_str_eq(e.text, "the cache of 1073741824 positions is too large");
     ck_assert_uint_eq(backend->bytes_in_use, 0);
@@ -428,6 +455,7 @@ Suite *suite(void)
     tcase_set_timeout(core, 60);
     tcase_add_test(core, gemv_of_every_type_and_many_heights_equals_its_oracle);
     tcase_add_test(core, a_group_gives_the_bits_of_one_matrix_after_another);
+    tcase_add_test(core, a_vector_is_quantized_once_for_all_that_multiply_it);
     tcase_add_test(core, what_was_quantized_is_forgotten_when_the_vector_changes);
     tcase_add_test(core, embedding_norm_and_swiglu_equal_their_oracles);
     tcase_add_test(core, attention_through_the_backend_equals_the_oracles);
