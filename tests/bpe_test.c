@@ -87,7 +87,7 @@ START_TEST(of_two_merges_of_a_pair_the_first_stays)
 }
 END_TEST
 
-//: bpe-test-slow
+//: test-bpe-slowly
 // The definition itself: look at all pairs, do the leftmost of the lowest rank, look again.
 static size_t slowly(const struct bpe_merge *merges, int n_merges, int *ids, size_t n)
 {
@@ -106,6 +106,7 @@ static size_t slowly(const struct bpe_merge *merges, int n_merges, int *ids, siz
     }
 }
 
+//: test-bpe-queue
 // Merges of any tokens in any order: a trained vocabulary is better behaved than this,
 // where a join can make a pair of a lower rank than its own.
 START_TEST(the_queue_does_what_the_definition_says)

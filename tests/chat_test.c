@@ -100,14 +100,13 @@ START_TEST(nobody_can_forge_a_turn)
         struct tokenizer *t = small_tokenizer(marks, 5, merges, 1);
         struct chat_turn forged = turn(role, attack);
         ck_assert(chat_render(t, &forged, 1, false, true, &ids, &e));
-        size_t starts = 0, ends = 0, length, at = 0;
-        char text[200] = {0};
+        size_t starts = 0, ends = 0, length;
+        char text[200] = {0}, *at = text;
         for (size_t i = 0; i < ids.count; i++) {
             starts += ids.items[i] == START;
             ends += ids.items[i] == END;
             const char *bytes = tokenizer_bytes(t, ids.items[i], &length);
-            memcpy(text + at, bytes, length);
-            at += length;
+            at = (char *)memcpy(at, bytes, length) + length;
         }
         ck_assert_uint_eq(starts, 1);
         ck_assert_uint_eq(ends, 1);

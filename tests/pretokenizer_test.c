@@ -44,6 +44,7 @@ static void pieces(const char *expected)
     ck_assert_mem_eq(lengths, wanted, (count + (bytes > 0)) * sizeof *lengths);
 }
 
+//: test-pieces-by-hand
 START_TEST(words_take_the_space_before_them)
 {
     pieces("Once| upon| a| time|,| said| he|.");
@@ -63,6 +64,7 @@ START_TEST(runs_of_spaces_are_cut_before_the_word)
 }
 END_TEST
 
+//: test-pieces-golden
 START_TEST(pieces_are_those_of_another_engine)
 {
     FILE *f = fopen("tests/golden/pieces.tsv", "r");

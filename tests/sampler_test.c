@@ -86,6 +86,7 @@ START_TEST(top_p_keeps_the_fewest_that_reach_it)
 }
 END_TEST
 
+//: sampler-test-min-p
 // 0.4 x 0.6 = 0.24 lies between 0.2 and 0.3.
 START_TEST(min_p_keeps_what_is_near_the_likeliest)
 {

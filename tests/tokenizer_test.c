@@ -119,7 +119,7 @@ START_TEST(merges_work_within_a_piece)
 }
 END_TEST
 
-//: tokenizer-test-special
+//: test-text-special
 static const struct token marks[] = {{"<|im_end|>", 3}, {"<tool>", 4}, {"<tool>s", 4},
                                      {"<to", 3},        {"x<", 4},     {"[unused]", 5}};
 enum { IM_END = 256, TOOL, TOOLS, TO, X_LESS, UNUSED };
@@ -135,6 +135,7 @@ START_TEST(control_tokens_in_plain_text_are_text)
 }
 END_TEST
 
+//: test-text-user-defined
 START_TEST(user_defined_tokens_are_always_matched_longest_first)
 {
     struct tokenizer *t = small_tokenizer(marks, 6, NULL, 0);
