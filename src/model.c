@@ -124,22 +124,35 @@ static bool read_shape(struct model *m, const struct gguf *g, struct error *e)
 }
 
 //: model-tensor
+// The extents as code has them, a row's length last.
+static void show_shape(char text[96], const struct gguf_tensor *t)
+{
+    int n = snprintf(text, 96, "(");
+    for (int i = t->dimensions - 1; i >= 0; i--)
+        n += snprintf(text + n, 96 - (size_t)n, i > 0 ? "%lld, " : "%lld)",
+                      (long long)t->extent[i]);
+}
+
+//: model-matrix
 // A tensor by name with the shape (rows, columns); rows 0 takes any number of rows.
 static const struct gguf_tensor *matrix(const struct gguf *g, const char *name, int rows,
                                         int columns, struct error *e)
 {
     const struct gguf_tensor *t = gguf_find_tensor(g, name);
+    char shape[96], expected[32] = "vocabulary";
     if (t == NULL) {
         failed(e, "%s: tensor %s is missing", file_path_shown(g->path), name);
         return NULL;
     }
-    bool flat = t->extent[2] == 1 && t->extent[3] == 1;
-    if (flat && t->extent[0] == columns && (rows == 0 || t->extent[1] == rows) &&
-        t->extent[1] <= MOST_TOKENS)
+    bool flat = t->extent[2] == 1 && t->extent[3] == 1, any = rows == 0;
+    if (flat && t->extent[0] == columns && t->extent[1] <= MOST_TOKENS &&
+        (any || t->extent[1] == rows))
         return t;
-    failed(e, "%s: tensor %s has shape (%lld, %lld), expected (%d, %d)",
-           file_path_shown(g->path), name, (long long)t->extent[1], (long long)t->extent[0],
-           rows > 0 ? rows : (int)t->extent[1], columns);
+    show_shape(shape, t);
+    if (!any)
+        snprintf(expected, sizeof expected, "%d", rows);
+    failed(e, "%s: tensor %s has shape %s, expected (%s, %d)", file_path_shown(g->path),
+           name, shape, expected, columns);
     return NULL;
 }
 
