@@ -30,7 +30,7 @@ START_TEST(four_values_worked_by_hand)
 }
 END_TEST
 
-//: q8-1-test-rest
+//: q8-1-test-random
 static float tree_sum(const float *x,
                       int n) // the upper half onto the lower, again and again
 {
@@ -77,6 +77,7 @@ START_TEST(random_blocks_match_the_definition)
 }
 END_TEST
 
+//: q8-1-test-halves
 START_TEST(halves_round_away_from_zero)
 {
     float x[32] = {127, 0.5f, -0.5f, 1.5f, 2.5f, -2.5f, 0.49999997f, 126.5f};
@@ -87,6 +88,7 @@ START_TEST(halves_round_away_from_zero)
 }
 END_TEST
 
+//: q8-1-test-zeros
 START_TEST(zeros_give_zeros)
 {
     float x[32] = {0};
@@ -97,6 +99,7 @@ START_TEST(zeros_give_zeros)
 }
 END_TEST
 
+//: q8-1-test-overflow
 START_TEST(a_sum_beyond_half_precision_leaves_the_codes_alone)
 {
     float x[32];
@@ -111,6 +114,7 @@ START_TEST(a_sum_beyond_half_precision_leaves_the_codes_alone)
 }
 END_TEST
 
+//: q8-1-test-tiny
 START_TEST(the_smallest_numbers_stay_within_a_byte)
 {
     struct block_q8_1 block;
@@ -127,6 +131,7 @@ START_TEST(the_smallest_numbers_stay_within_a_byte)
 }
 END_TEST
 
+//: q8-1-test-nan
 START_TEST(infinity_and_nan_show_in_the_scale)
 {
     const float strange[] = {INFINITY, -INFINITY, NAN};
@@ -143,6 +148,7 @@ START_TEST(infinity_and_nan_show_in_the_scale)
 }
 END_TEST
 
+//: q8-1-test-suite
 Suite *suite(void)
 {
     Suite *s = suite_create("q8_1");

@@ -21,6 +21,7 @@ static void check_bytes(const std::vector<float> &x)
         ck_assert_mem_eq(&found[b], &expected[b], sizeof found[b]);
 }
 
+//: q8-1-kernel-test-random
 START_TEST(kernel_equals_oracle_to_the_byte)
 {
     struct random r = {1};
@@ -58,6 +59,7 @@ START_TEST(kernel_equals_oracle_on_halves_and_extremes)
 }
 END_TEST
 
+//: q8-1-kernel-test-nan
 START_TEST(kernel_equals_oracle_on_infinity_and_nan)
 {
     const float strange[] = {INFINITY, -INFINITY, NAN, -NAN};
@@ -70,6 +72,7 @@ START_TEST(kernel_equals_oracle_on_infinity_and_nan)
 }
 END_TEST
 
+//: q8-1-kernel-test-suite
 Suite *suite(void)
 {
     Suite *s = suite_create("q8_1_cuda");

@@ -23,6 +23,7 @@ template <int THREADS> __global__ void block_kernel(float *sum, float *max, cons
     max[threadIdx.x] = block_max<THREADS>(x[threadIdx.x], shared);
 }
 
+//: reduce-test-folded
 // The sum with the upper half added onto the lower, again and again.
 float folded(std::vector<float> x)
 {
@@ -32,6 +33,7 @@ float folded(std::vector<float> x)
     return x[0];
 }
 
+//: reduce-test-check
 template <class Kernel> void check(Kernel *kernel, int threads, uint64_t seed)
 {
     struct random r = {seed};
@@ -73,6 +75,7 @@ START_TEST(every_thread_of_a_block_gets_the_folded_sum_and_the_maximum)
 }
 END_TEST
 
+//: reduce-test-nan
 START_TEST(a_nan_spoils_the_sum_and_is_no_maximum)
 {
     for (size_t at = 0; at < 32; at++) {
