@@ -420,8 +420,14 @@ function blocks.drawing(image, at)
   local problem = ""
   if width > 720 then problem = wrong(path, 1, "the drawing is %g wide; at most 720", width) end
   for size in svg:gmatch('font%-size[=:]%s*"?([%d.]+)') do
-    if tonumber(size) < 11 then
+    if tonumber(size) < 13 then
       problem = wrong(path, "font-size", "text of size %s; at least 13", size)
+    end
+  end
+  for color in svg:gmatch('%f[%w](%a+=?"[^"]*")') do
+    local paint = color:match('^fill="(.*)"$') or color:match('^stroke="(.*)"$')
+    if paint and paint ~= "none" and paint ~= "currentColor" then
+      problem = wrong(path, color, "%s does not follow light and dark", color)
     end
   end
   local prefix = path:match("([^/]*)%.svg$")
