@@ -25,7 +25,7 @@ __device__ argmax_pair better(argmax_pair a, argmax_pair b)
 }
 
 //: argmax-reduce
-// The best of a block's 256 pairs, in thread 0.
+// The best of a block's 256 pairs, in every thread.
 __device__ argmax_pair block_best(argmax_pair best)
 {
     __shared__ argmax_pair of_warp[8];
