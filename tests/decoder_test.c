@@ -286,6 +286,54 @@ START_TEST(a_token_outside_the_vocabulary_is_refused)
 }
 END_TEST
 
+//: decoder-test-room
+// A CPU backend that claims to have so many bytes left.
+static size_t bytes_left;
+
+static size_t limited(struct backend *b)
+{
+    (void)b;
+    return bytes_left;
+}
+
+static struct decoder *open_in(size_t bytes, int context, struct error *e)
+{
+    static struct backend_ops ops;
+    const struct decoder_options options = {.kv = KV_F16, .context = context};
+    ops = *backend->ops;
+    ops.available = limited;
+    backend->ops = &ops;
+    bytes_left = bytes;
+    decoder_free(decoder);
+    decoder = decoder_new(&model, backend, &options, NULL, NULL, e);
+    return decoder;
+}
+
+// A position of the tales model: 6 layers, keys and values, 2 heads of 128 halves.
+enum { A_POSITION = 6 * 2 * 2 * 128 * 2, PLENTY = 1 << 30 };
+
+START_TEST(too_little_memory_is_told_with_the_context_that_would_fit)
+{
+    struct error e;
+    ck_assert_ptr_nonnull(open_in(PLENTY, 512, &e));
+    size_t used = backend->bytes_in_use; // all but attention's partial states
+    size_t enough = used + 64 * 4 * (128 + 2) * sizeof(float);
+    ck_assert_ptr_nonnull(open_in(enough, 512, &e));
+    ck_assert_ptr_null(open_in(enough - 1, 512, &e));
+    ck_assert_msg(strstr(e.text, "a context of 512 needs 7.3 MiB on 1 CPU thread, but "
+                                 "7.3 MiB are free: --ctx 511 would fit") != NULL,
+                  "%s", e.text);
+    ck_assert_uint_eq(backend->bytes_in_use, 0); // nothing was allocated
+    ck_assert_ptr_nonnull(open_in(enough - 1, 511, &e));
+    ck_assert_ptr_null(open_in(enough - 400 * A_POSITION, 512, &e));
+    ck_assert_msg(strstr(e.text, "--ctx 112 would fit") != NULL, "%s", e.text);
+    ck_assert_ptr_null(open_in(enough - 512 * A_POSITION, 512, &e));
+    ck_assert_msg(strstr(e.text, "no --ctx would fit") != NULL, "%s", e.text);
+    ck_assert_ptr_null(open_in(0, 1, &e));
+    ck_assert_ptr_nonnull(open_in(enough, 512, &e)); // and it was only the room
+}
+END_TEST
+
 Suite *suite(void)
 {
     Suite *s = suite_create("decoder");
@@ -304,6 +352,7 @@ Suite *suite(void)
     tcase_add_test(core, an_f32_cache_is_as_close);
     tcase_add_test(limits, the_context_holds_exactly_so_many);
     tcase_add_test(limits, a_token_outside_the_vocabulary_is_refused);
+    tcase_add_test(limits, too_little_memory_is_told_with_the_context_that_would_fit);
     suite_add_tcase(s, core);
     suite_add_tcase(s, limits);
     return s;
