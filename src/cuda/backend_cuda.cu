@@ -32,6 +32,7 @@ bool cuda_ok(struct cuda_backend *b, cudaError_t result)
 
 bool cuda_failed(struct cuda_backend *b, const char *what, struct error *e)
 {
+    cudaGetLastError(); // the runtime keeps the error too; it is told here
     return failed(e, "CUDA: %s: %s", what, cudaGetErrorString(b->failure));
 }
 
