@@ -145,8 +145,9 @@ void check_near(const struct vectors &v)
 
 void check_same(const struct vectors &v)
 {
-    ck_assert_mem_eq(read(both.cuda, v.cuda).data(), read(both.cpu, v.cpu).data(),
-                     sizeof(float) * static_cast<size_t>(v.cpu->n));
+    const std::vector<float> found = read(both.cuda, v.cuda),
+                             expected = read(both.cpu, v.cpu);
+    ck_assert_mem_eq(found.data(), expected.data(), sizeof(float) * found.size());
 }
 
 //: backend-cuda-test-gemv
