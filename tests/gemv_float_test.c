@@ -15,6 +15,7 @@ static double from_half(uint16_t bits) // by the compiler's own conversion
     return (double)half;
 }
 
+//: gemv-float-test-by-hand
 START_TEST(two_rows_worked_by_hand)
 {
     const float w[6] = {1, 2, 3, -1, 0.5f, 0}, x[3] = {10, 20, 30};
@@ -55,6 +56,7 @@ static double weight(const void *row, enum tensor_type type, int i)
     }
 }
 
+//: gemv-float-test-fill
 static void fill(struct random *r, void *row, enum tensor_type type, int columns)
 {
     struct block_layout layout = tensor_layout(type);
@@ -101,6 +103,7 @@ static void check_shape(struct random *r, enum tensor_type type, int rows, int c
     free(y);
 }
 
+//: gemv-float-test-random
 START_TEST(random_rows_of_every_type_match_double)
 {
     struct random r = {7};
@@ -114,6 +117,7 @@ START_TEST(random_rows_of_every_type_match_double)
 }
 END_TEST
 
+//: gemv-float-test-ragged
 START_TEST(rows_need_not_fill_a_piece)
 {
     struct random r = {8};
@@ -127,6 +131,7 @@ START_TEST(rows_need_not_fill_a_piece)
 }
 END_TEST
 
+//: gemv-float-test-suite
 Suite *suite(void)
 {
     Suite *s = suite_create("gemv_float");

@@ -47,6 +47,7 @@ static double weight(const struct block_q4k *b, int i)
     return from_half(b->d) * scale * code - from_half(b->dmin) * min;
 }
 
+//: gemv-q4k-test-row
 // The row's dot product in double, and the sum of its terms' magnitudes, to which rounding
 // errors are in proportion.  The sum that x stores is never read.
 static double row_dot(const struct block_q4k *w, const struct block_q8_1 *x, int columns,
@@ -90,6 +91,7 @@ static void check_shape(struct random *r, int rows, int columns)
     free(y);
 }
 
+//: gemv-q4k-test-random
 START_TEST(random_rows_match_the_formula_in_double)
 {
     struct random r = {5};
@@ -100,6 +102,7 @@ START_TEST(random_rows_match_the_formula_in_double)
 }
 END_TEST
 
+//: gemv-q4k-test-largest
 START_TEST(the_largest_codes_and_scales_are_exact)
 {
     struct block_q4k w = {.d = 0x3c00, .dmin = 0x3c00};
@@ -118,6 +121,7 @@ START_TEST(the_largest_codes_and_scales_are_exact)
 }
 END_TEST
 
+//: gemv-q4k-test-suite
 Suite *suite(void)
 {
     Suite *s = suite_create("gemv_q4k");

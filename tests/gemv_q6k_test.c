@@ -47,6 +47,7 @@ static double weight(const struct block_q6k *b, int i)
     return from_half(b->d) * b->scales[i / 16] * (low + high % 4 * 16 - 32);
 }
 
+//: gemv-q6k-test-row
 static double row_dot(const struct block_q6k *w, const struct block_q8_1 *x, int columns,
                       double *magnitude)
 {
@@ -85,6 +86,7 @@ static void check_shape(struct random *r, int rows, int columns)
     free(y);
 }
 
+//: gemv-q6k-test-random
 START_TEST(random_rows_match_the_formula_in_double)
 {
     struct random r = {6};
@@ -95,6 +97,7 @@ START_TEST(random_rows_match_the_formula_in_double)
 }
 END_TEST
 
+//: gemv-q6k-test-largest
 START_TEST(the_largest_codes_and_scales_are_exact)
 {
     struct block_q6k w = {.d = 0x3c00};
@@ -115,6 +118,7 @@ START_TEST(the_largest_codes_and_scales_are_exact)
 }
 END_TEST
 
+//: gemv-q6k-test-suite
 Suite *suite(void)
 {
     Suite *s = suite_create("gemv_q6k");

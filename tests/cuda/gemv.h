@@ -12,6 +12,7 @@ extern "C" {
 #include "q8_1.h"
 }
 
+//: gemv-test-close
 // Finite, each within 1e-5 of the largest |expected|, and a mean square error within 1e-10
 // of the mean square.  In f32 a sum of n terms in any order is off by some 6e-8 * sqrt(n).
 // least: a size that the largest is sure to have but for chance, where rows are few.
@@ -33,6 +34,7 @@ static inline void check_close(const std::vector<float> &found,
     ck_assert(error <= 1e-10 * power);
 }
 
+//: gemv-test-kinds
 enum activation_kind {
     NORMAL,
     OUTLIER,   // one value of 3000 among small ones
@@ -42,6 +44,7 @@ enum activation_kind {
     ACTIVATION_KINDS
 };
 
+//: gemv-test-activations
 static inline std::vector<float> random_activations(struct random *r, int n, int kind)
 {
     std::vector<float> x(static_cast<size_t>(n));

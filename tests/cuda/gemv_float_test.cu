@@ -22,6 +22,7 @@ static std::vector<uint8_t> random_matrix(struct random *r, tensor_type type, in
     return w;
 }
 
+//: gemv-float-kernel-test-shape
 static void check_shape(struct random *r, tensor_type type, int rows, int columns, int kind)
 {
     const std::vector<uint8_t> w = random_matrix(r, type, rows, columns);
@@ -44,6 +45,7 @@ static void check_shape(struct random *r, tensor_type type, int rows, int column
     ck_assert(in_place.read() == sum.read());
 }
 
+//: gemv-float-kernel-test-types
 START_TEST(kernel_matches_oracle_for_every_type_and_residual)
 {
     struct random r = {1};
@@ -55,6 +57,7 @@ START_TEST(kernel_matches_oracle_for_every_type_and_residual)
 }
 END_TEST
 
+//: gemv-float-kernel-test-ragged
 START_TEST(ragged_rows_and_extremes_match_the_oracle)
 {
     struct random r = {2};
@@ -69,6 +72,7 @@ START_TEST(ragged_rows_and_extremes_match_the_oracle)
 }
 END_TEST
 
+//: gemv-float-kernel-test-suite
 Suite *suite(void)
 {
     Suite *s = suite_create("gemv_float_cuda");

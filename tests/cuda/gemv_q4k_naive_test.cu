@@ -31,6 +31,7 @@ static void check_steps(gemv *step)
             }
 }
 
+//: gemv-q4k-naive-test-cases
 START_TEST(one_thread_a_row_matches_the_oracle)
 {
     check_steps(gemv_q4k_thread_cuda);

@@ -55,7 +55,7 @@ struct matrix {
     }
 };
 
-//: gemv-q6k-kernel-test
+//: gemv-q6k-kernel-test-widths
 START_TEST(kernel_matches_oracle_on_every_width_and_ragged_rows)
 {
     struct random r = {1};
@@ -82,6 +82,7 @@ START_TEST(kernel_matches_oracle_on_many_rows)
 }
 END_TEST
 
+//: gemv-q6k-kernel-test-bits
 START_TEST(a_row_has_the_same_bits_in_a_matrix_of_any_size)
 {
     struct random r = {3};
@@ -137,6 +138,7 @@ START_TEST(outliers_overflowing_sums_and_tiny_values_match_the_oracle)
 }
 END_TEST
 
+//: gemv-q6k-kernel-test-whole
 START_TEST(whole_numbers_are_exact)
 {
     struct random r = {8};
@@ -166,6 +168,7 @@ START_TEST(whole_numbers_are_exact)
 }
 END_TEST
 
+//: gemv-q6k-kernel-test-largest
 START_TEST(the_largest_codes_and_scales_match_the_oracle)
 {
     for (int byte = 0; byte < 256; byte += 255)
@@ -188,6 +191,7 @@ START_TEST(the_largest_codes_and_scales_match_the_oracle)
 }
 END_TEST
 
+//: gemv-q6k-kernel-test-suite
 Suite *suite(void)
 {
     Suite *s = suite_create("gemv_q6k_cuda");
