@@ -15,6 +15,9 @@ namespace
 constexpr int THREADS = 128, GROUP = 8, GROUPS = THREADS / GROUP;
 constexpr int LANE_VALUES = 16, BLOCK_VALUES = LANE_VALUES * GROUP; // numerators kept
 
+// Blocks a multiprocessor of Ada holds: 65,536 registers / 128 threads / 56 or 64 each.
+template <class T> constexpr int BLOCKS = sizeof(T) == 2 ? 9 : 8;
+
 //: attention-kernel-floats
 template <class T> struct segment; // sixteen bytes of a row
 
@@ -204,7 +207,7 @@ __device__ float dot_row(const float *query, const segment<T> *key, int lane, in
     return dot;
 }
 
-//: attention-kernel-task
+// What a launch is given.
 template <class T> struct task {
     attention_partials p;
     const float *q;
@@ -237,10 +240,6 @@ template <class T> __global__ void attention_any_kernel(task<T> a)
     }
     meet<T>(a.p, state, first_dim, a.shape.head_dim);
 }
-
-//: attention-kernel-128-bounds
-// Blocks a multiprocessor of Ada holds: 65,536 registers / 128 threads / 56 or 64 each.
-template <class T> constexpr int BLOCKS = sizeof(T) == 2 ? 9 : 8;
 
 //: attention-kernel-128
 template <class T>

@@ -33,7 +33,6 @@ __global__ void kv_append_kernel(T *keys, T *values, const float *k, const float
 }
 } // namespace
 
-//: kv-append-launcher
 void kv_append_cuda(void *keys, void *values, const float *k, const float *v,
                     const int *position, const struct kv_shape *shape, cudaStream_t stream)
 {
