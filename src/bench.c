@@ -2,6 +2,7 @@
 // Timing whole greedy runs; see bench.h.
 #include "bench.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -12,6 +13,7 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+//: bench-go-on
 static bool go_on(bool (*going)(void), struct error *e)
 {
     return going == NULL || going() || failed(e, "interrupted");
@@ -31,21 +33,19 @@ static bool fill_to(struct decoder *d, int depth, bool (*going)(void), struct er
 }
 
 //: bench-time
-// One run: the seconds that count tokens take, after one that is not counted.
+// One run: the seconds that count tokens take, after one that is not counted, since it may
+// pay for what is done once.  Negative on failure.
 static double time_run(struct decoder *d, int count, bool (*going)(void), struct error *e)
 {
     int token;
-    if (!decoder_greedy_start(d, 1, count + 1, e) || !decoder_greedy_next(d, &token, e))
-        return -1;
+    bool good =
+        decoder_greedy_start(d, 1, count + 1, e) && decoder_greedy_next(d, &token, e);
     double start = now();
-    for (int i = 0; i < count; i++)
-        if (!go_on(going, e) || !decoder_greedy_next(d, &token, e)) {
-            decoder_greedy_stop(d);
-            return -1;
-        }
+    for (int i = 0; good && i < count; i++)
+        good = go_on(going, e) && decoder_greedy_next(d, &token, e);
     double seconds = now() - start;
     decoder_greedy_stop(d);
-    return seconds;
+    return good ? seconds : -1;
 }
 
 static int ascending(const void *a, const void *b)
@@ -79,25 +79,26 @@ bool bench_depth(struct decoder *d, int depth, int count, int repeat, bool (*goi
 }
 
 //: bench-print
-void bench_print_head(FILE *out, bool tsv)
+void bench_head(char text[BENCH_LINE], bool tsv)
 {
     if (tsv)
-        fprintf(out, "depth\ttokens_s\tmin\tmax\tweight_bytes\tgb_s\tshare\n");
+        snprintf(text, BENCH_LINE,
+                 "depth\ttokens_s\tmin\tmax\tweight_bytes\tgb_s\tshare\n");
     else
-        fprintf(out, "%8s %10s %10s %10s %10s %8s %6s\n", "depth", "tokens/s", "min", "max",
-                "MB/token", "GB/s", "share");
+        snprintf(text, BENCH_LINE, "%8s %10s %10s %10s %10s %8s %6s\n", "depth", "tokens/s",
+                 "min", "max", "MB/token", "GB/s", "share");
 }
 
-void bench_print_row(FILE *out, bool tsv, const struct bench_row *row,
-                     const struct bench_machine *machine)
+void bench_line(char text[BENCH_LINE], bool tsv, const struct bench_row *row,
+                const struct bench_machine *machine)
 {
     double bytes = machine->weight_bytes, rate = bytes * row->median;
     double share = machine->read_bandwidth > 0 ? rate / machine->read_bandwidth : 0;
     if (tsv)
-        fprintf(out, "%d\t%.3f\t%.3f\t%.3f\t%.0f\t%.3f\t%.4f\n", row->depth, row->median,
-                row->least, row->most, bytes, rate * 1e-9, share);
+        snprintf(text, BENCH_LINE, "%d\t%.3f\t%.3f\t%.3f\t%.0f\t%.3f\t%.4f\n", row->depth,
+                 row->median, row->least, row->most, bytes, rate * 1e-9, share);
     else
-        fprintf(out, "%8d %10.1f %10.1f %10.1f %10.1f %8.2f %5.1f%%\n", row->depth,
-                row->median, row->least, row->most, bytes * 1e-6, rate * 1e-9, 100 * share);
-    fflush(out);
+        snprintf(text, BENCH_LINE, "%8d %10.1f %10.1f %10.1f %10.1f %8.2f %5.1f%%\n",
+                 row->depth, row->median, row->least, row->most, bytes * 1e-6, rate * 1e-9,
+                 100 * share);
 }

@@ -5,7 +5,6 @@
 #define LANEWISE_BENCH_H
 
 #include <stdbool.h>
-#include <stdio.h>
 
 #include "backend.h"
 #include "decoder.h"
@@ -15,11 +14,12 @@ struct bench_row {
     double median, least, most; // tokens a second, over the repeats
 };
 
+//: bench-depth-2
 enum { BENCH_MOST_REPEATS = 1000 };
 
-// Fills the cache to depth, then decodes count tokens greedily, repeat times.  The depths
-// of successive calls should ascend: what is filled stays.  going, if not null, is asked
-// now and then; false ends the run with "interrupted".
+// Fills the cache to depth, then decodes count tokens greedily, repeat times; repeat is at
+// most BENCH_MOST_REPEATS.  What successive calls find filled stays.  going, if not null,
+// is asked now and then; false ends the run with "interrupted".
 bool bench_depth(struct decoder *d, int depth, int count, int repeat, bool (*going)(void),
                  struct bench_row *row, struct error *e);
 
@@ -27,8 +27,10 @@ struct bench_machine {
     double weight_bytes;   // read for each token
     double read_bandwidth; // bytes a second, measured
 };
-void bench_print_head(FILE *out, bool tsv);
-void bench_print_row(FILE *out, bool tsv, const struct bench_row *row,
-                     const struct bench_machine *machine);
+// A line of a table for people, or with tsv for programs, ended; text has this much room.
+enum { BENCH_LINE = 160 };
+void bench_head(char text[BENCH_LINE], bool tsv);
+void bench_line(char text[BENCH_LINE], bool tsv, const struct bench_row *row,
+                const struct bench_machine *machine);
 
 #endif

@@ -20,6 +20,7 @@ struct conversation {
     char *reply; // the turn being written
     size_t reply_bytes;
     bool failed; // memory ran out in the sink
+    bool announced;
 };
 
 //: converse-turns
@@ -42,6 +43,7 @@ static bool add_turn(struct conversation *c, enum chat_role role, const char *te
     return true;
 }
 
+//: converse-free-conversation
 static void free_conversation(struct conversation *c)
 {
     for (size_t i = 0; i < c->n_turns; i++)
@@ -58,12 +60,10 @@ static bool hear(void *user, int token)
     struct conversation *c = user;
     struct session *s = c->session;
     size_t count = 0;
+    struct error ignored;
     if (!s->options->ignore_eos && tokenizer_ends_reply(s->tokenizer, token))
         return false;
-    struct error ignored;
-    const char *bytes = "";
-    if (token < tokenizer_count(s->tokenizer))
-        bytes = tokenizer_bytes(s->tokenizer, token, &count);
+    const char *bytes = generation_bytes(s, token, &count);
     char *more = realloc(c->reply, c->reply_bytes + count + 1);
     if (more == NULL || !ids_push(&c->cached, token, &ignored)) {
         c->reply = more != NULL ? more : c->reply;
@@ -86,6 +86,9 @@ static bool feed(struct conversation *c, const struct ids *ids, struct error *e)
     if (ids->count > (size_t)context)
         return failed(e, "the conversation has %zu tokens, more than the context's %d",
                       ids->count, context);
+    if (!c->announced)
+        session_announce(s);
+    c->announced = true;
     while (same < held && same < c->cached.count && same + 1 < ids->count &&
            c->cached.items[same] == ids->items[same])
         same++;
@@ -98,6 +101,18 @@ static bool feed(struct conversation *c, const struct ids *ids, struct error *e)
 }
 
 //: converse-reply
+static bool say(struct conversation *c, const struct ids *ids, struct error *e)
+{
+    const struct session *s = c->session;
+    if (!feed(c, ids, e))
+        return false;
+    if (session_interrupted())
+        return true;
+    return generation_run(c->session, ids->items[ids->count - 1], s->options->tokens, hear,
+                          c, e);
+}
+
+//: converse-turn
 static bool reply(struct conversation *c, struct error *e)
 {
     struct session *s = c->session;
@@ -106,18 +121,13 @@ static bool reply(struct conversation *c, struct error *e)
     c->stream = (struct utf8_stream){0};
     bool good = chat_render(s->tokenizer, c->turns, c->n_turns, true, !s->options->no_think,
                             &ids, e) &&
-                feed(c, &ids, e);
-    if (good && !session_interrupted())
-        good = generation_run(s, ids.items[ids.count - 1], s->options->tokens, hear, c, e);
+                say(c, &ids, e);
     ids_free(&ids);
     if (!good)
         return false;
     if (c->failed)
         return failed(e, "out of memory for the reply");
-    char end[8];
-    size_t whole = utf8_stream_end(&c->stream, end);
-    end[whole++] = '\n';
-    output_write(&s->output, end, whole);
+    generation_write_end(s, &c->stream, true);
     const char *text = c->reply_bytes > 0 ? c->reply : "";
     return add_turn(c, CHAT_ASSISTANT, text, c->reply_bytes, e);
 }
@@ -147,11 +157,12 @@ static bool converse(struct conversation *c, struct error *e)
     return good;
 }
 
+//: converse-command-chat
 bool command_chat(struct session *s, struct error *e)
 {
     const struct options *o = s->options;
     struct conversation c = {.session = s};
-    bool good = session_open(s, o, e);
+    bool good = session_open(s, e);
     if (good && o->system != NULL)
         good = add_turn(&c, CHAT_SYSTEM, o->system, strlen(o->system), e);
     if (good && o->prompt != NULL)

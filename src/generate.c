@@ -30,7 +30,7 @@ static bool prompt_ids(struct session *s, struct ids *ids, struct error *e)
     if ((bos >= 0 && !ids_push(ids, bos, e)) || !session_read_text(s, ids, false, e))
         return false;
     if (ids->count == 0)
-        return failed(e, "the prompt is empty");
+        return failed(e, "the prompt is empty: there is no token to start from");
     if (ids->count > (size_t)context)
         return failed(e, "the prompt has %zu tokens, more than the context's %d",
                       ids->count, context);
@@ -41,27 +41,24 @@ static bool prompt_ids(struct session *s, struct ids *ids, struct error *e)
 static bool generate(struct session *s, const struct ids *ids, struct error *e)
 {
     struct writing w = {.session = s};
-    if (s->options->tokens == 0)
-        return true;
-    if (!session_prompt(s, ids->items, ids->count - 1, e))
+    int last = ids->items[ids->count - 1], most = s->options->tokens;
+    session_announce(s);
+    if (most > 0 && !session_prompt(s, ids->items, ids->count - 1, e))
         return false;
-    if (session_interrupted())
-        return true;
-    if (!generation_run(s, ids->items[ids->count - 1], s->options->tokens, write_token, &w,
-                        e))
+    if (most > 0 && !session_interrupted() &&
+        !generation_run(s, last, most, write_token, &w, e))
         return false;
     if (s->options->print_ids)
         output_write(&s->output, "\n", 1);
     else
-        generation_write_end(s, &w.stream);
+        generation_write_end(s, &w.stream, s->output.terminal);
     return true;
 }
 
 bool command_generate(struct session *s, struct error *e)
 {
     struct ids ids = {0};
-    bool done =
-        session_open(s, s->options, e) && prompt_ids(s, &ids, e) && generate(s, &ids, e);
+    bool done = session_open(s, e) && prompt_ids(s, &ids, e) && generate(s, &ids, e);
     ids_free(&ids);
     return done;
 }

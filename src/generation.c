@@ -3,7 +3,6 @@
 #include "generation.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 // The chosen token feeds the next step by itself, so the backend may run ahead.
 static bool run_greedy(struct session *s, int last, int most, generation_sink *sink,
@@ -32,6 +31,7 @@ static int draw(struct session *s, struct sampler *sampler, int last, struct err
     return token;
 }
 
+//: generation-run-sampled
 static bool run_sampled(struct session *s, int last, int most, generation_sink *sink,
                         void *user, struct error *e)
 {
@@ -66,26 +66,35 @@ bool generation_run(struct session *s, int last, int most, generation_sink *sink
 }
 
 //: generation-write
+const char *generation_bytes(const struct session *s, int token, size_t *count)
+{
+    *count = 0;
+    if (token >= tokenizer_count(s->tokenizer)) // a padded table has rows without a token
+        return "";
+    return tokenizer_bytes(s->tokenizer, token, count);
+}
+
+//: generation-write-token
 bool generation_write(struct session *s, struct utf8_stream *stream, int token)
 {
+    enum { PIECE = 64 }; // bytes of a token at a time: a few are longer
+    char out[3 * (PIECE + 1)];
     size_t count = 0;
-    const char *bytes = "";
-    if (token < tokenizer_count(s->tokenizer)) // a padded table has rows without a token
-        bytes = tokenizer_bytes(s->tokenizer, token, &count);
-    char *out = malloc(3 * (count + 1));
-    if (out == NULL)
-        return false;
-    size_t whole = utf8_stream_push(stream, bytes, count, out);
-    bool written = output_write(&s->output, out, whole);
-    free(out);
+    bool written = true;
+    const char *bytes = generation_bytes(s, token, &count);
+    for (size_t i = 0; written && i < count; i += PIECE) {
+        size_t n = count - i < PIECE ? count - i : PIECE;
+        written =
+            output_write(&s->output, out, utf8_stream_push(stream, bytes + i, n, out));
+    }
     return written;
 }
 
-bool generation_write_end(struct session *s, struct utf8_stream *stream)
+bool generation_write_end(struct session *s, struct utf8_stream *stream, bool newline)
 {
-    char out[8];
+    char out[4];
     size_t whole = utf8_stream_end(stream, out);
-    if (s->output.terminal)
+    if (newline)
         out[whole++] = '\n';
     return output_write(&s->output, out, whole);
 }

@@ -15,8 +15,9 @@ typedef bool generation_sink(void *user, int token);
 bool generation_run(struct session *s, int last, int most, generation_sink *sink,
                     void *user, struct error *e);
 
-// A sink's other half: a token's text to standard output, in whole characters.
+// What a sink may do: a token's bytes, and its text to standard output in whole characters.
+const char *generation_bytes(const struct session *s, int token, size_t *count);
 bool generation_write(struct session *s, struct utf8_stream *stream, int token);
-bool generation_write_end(struct session *s, struct utf8_stream *stream);
+bool generation_write_end(struct session *s, struct utf8_stream *stream, bool newline);
 
 #endif

@@ -23,25 +23,53 @@ static bool (*const commands[COMMANDS])(struct session *, struct error *) = {
 };
 
 //: main-run
+// What a command came to: its failure or that of writing, one line; else the summary.
+static int finish(struct session *s, bool done, const struct error *e)
+{
+    struct error unwritten;
+    bool written = output_finish(&s->output, &unwritten),
+         interrupted = session_interrupted();
+    bool sums_up = s->options->command == GENERATE || s->options->command == CHAT;
+    if (!written || (!done && !interrupted)) {
+        fprintf(stderr, "lanewise: %s\n", done ? unwritten.text : e->text);
+        return FAILED;
+    }
+    if (sums_up && s->decoder != NULL && s->output.state == OUTPUT_OPEN)
+        session_summary(s);
+    return interrupted ? INTERRUPTED : DONE;
+}
+
+//: main-finish-run
 static int run(const struct options *o)
 {
-    struct error e = {.text = ""}, unwritten;
+    struct error e = {.text = ""};
     struct session s = {.options = o};
+    output_open(&s.output);
+    file_map_guard();
     signal(SIGPIPE,
            SIG_IGN); // writing to a closed pipe fails instead of ending the program
-    file_map_guard();
     bool done = commands[o->command](&s, &e);
-    bool written = output_finish(&s.output, &unwritten);
-    bool writes = o->command == GENERATE || o->command == CHAT;
-    if (done && written && writes)
-        session_summary(&s);
+    int status = finish(&s, done, &e);
     session_close(&s);
-    if (!written || !done)
-        fprintf(stderr, "lanewise: %s\n", done ? unwritten.text : e.text);
-    return !written || !done ? FAILED : session_interrupted() ? INTERRUPTED : DONE;
+    return status;
 }
 
 //: main
+static int tell(const struct options *o)
+{
+    struct error e;
+    struct output output;
+    output_open(&output);
+    if (o->version)
+        printf("lanewise %s\n", VERSION);
+    else
+        options_help(o->command, stdout);
+    if (output_finish(&output, &e))
+        return DONE;
+    fprintf(stderr, "lanewise: %s\n", e.text);
+    return FAILED;
+}
+
 int main(int argc, char **argv)
 {
     struct options options;
@@ -50,9 +78,5 @@ int main(int argc, char **argv)
         fprintf(stderr, "lanewise: %s\n", e.text);
         return WRONG_USAGE;
     }
-    if (options.version)
-        printf("lanewise %s\n", VERSION);
-    if (options.help)
-        options_help(options.command, stdout);
-    return options.version || options.help ? DONE : run(&options);
+    return options.version || options.help ? tell(&options) : run(&options);
 }

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "synth.h"
+
 static const struct {
     const char *name, *operands, *does;
 } commands[COMMANDS] = {
@@ -23,13 +25,8 @@ static const struct {
     [SYNTH] = {"synth", "--shape NAME OUT", "write a model of random weights"},
 };
 
-const char *options_command_name(enum command command)
-{
-    return commands[command].name;
-}
-
 //: options-rows
-enum kind { FLAG, TEXT, COUNT, REAL, SEED, CACHE };
+enum kind { FLAG, TEXT, LIST, COUNT, REAL, SEED, CACHE };
 
 enum { // sets of commands
     ON_GENERATE = 1 << GENERATE,
@@ -47,6 +44,7 @@ enum { // sets of commands
     COMMON = 1 << 30,
 };
 
+//: options-row
 struct row {
     const char *name;
     char letter; // 0: no short form
@@ -71,10 +69,10 @@ static const struct row rows[] = {
      "also match control tokens"},
     {"ids", 0, FLAG, ON_GENERATE, FIELD(print_ids), 0, 0, NULL,
      "print ids, separated by commas, instead of text"},
-    {"ids", 0, TEXT, ON_LOGITS, FIELD(ids), 0, 0, "ID,ID,...", "the ids to feed"},
+    {"ids", 0, LIST, ON_LOGITS, FIELD(ids), 0, 0, "ID,ID,...", "the ids to feed"},
     {"tokens", 'n', COUNT, COMMON | WRITING | ON_BENCH, FIELD(tokens), 0, 1 << 24, "N",
      "the most new tokens (128)"},
-    {"depth", 0, TEXT, ON_BENCH, FIELD(depths), 0, 0, "N,N,...",
+    {"depth", 0, LIST, ON_BENCH, FIELD(depths), 0, 0, "N,N,...",
      "positions filled before measuring (0,2048,8000)"},
     {"repeat", 0, COUNT, ON_BENCH, FIELD(repeat), 1, 1000, "N", "runs at each depth (3)"},
     {"tsv", 0, FLAG, ON_BENCH, FIELD(tsv), 0, 0, NULL, "a table for programs"},
@@ -95,6 +93,7 @@ static const struct row rows[] = {
      "of the draws (0)"},
     {"ignore-eos", 0, FLAG, COMMON | WRITING, FIELD(ignore_eos), 0, 0, NULL,
      "go on after an end-of-text token"},
+    //: options-table-3
     {"backend", 0, TEXT, COMMON | RUNNING, FIELD(backend), 0, 0, "cpu|cuda",
      "where to compute (cuda, where there is one)"},
     {"kv", 0, CACHE, COMMON | RUNNING, FIELD(kv), 0, 0, "f16|f32",
@@ -132,6 +131,7 @@ static bool set_number(struct options *o, const struct row *r, const char *text,
     return true;
 }
 
+//: options-set-seed
 static bool set_seed(struct options *o, const char *text, struct error *e)
 {
     char *end;
@@ -142,6 +142,27 @@ static bool set_seed(struct options *o, const char *text, struct error *e)
     return true;
 }
 
+//: options-is-list
+// Numbers separated by commas; none at all is a list too.
+static bool is_list(const char *text)
+{
+    bool digit = *text == 0;
+    for (; *text != 0; text++) {
+        bool comma = *text == ',' && digit;
+        digit = *text >= '0' && *text <= '9';
+        if (!digit && !comma)
+            return false;
+    }
+    return digit;
+}
+
+//: options-set-list
+static bool set_list(const char **list, const char *what, const char *text, struct error *e)
+{
+    *list = text;
+    return is_list(text) || failed(e, "%s: '%.60s' is no list like 1,2,3", what, text);
+}
+
 static bool set_cache(struct options *o, const char *text, struct error *e)
 {
     o->kv = strcmp(text, "f32") == 0 ? KV_F32 : KV_F16;
@@ -150,16 +171,19 @@ static bool set_cache(struct options *o, const char *text, struct error *e)
     return true;
 }
 
-//: options-set
+//: options-set-field
 static bool set(struct options *o, const struct row *r, const char *text, struct error *e)
 {
+    void *field = (char *)o + r->field;
     switch (r->kind) {
     case FLAG:
-        *(bool *)((char *)o + r->field) = true;
+        *(bool *)field = true;
         return true;
     case TEXT:
-        *(const char **)((char *)o + r->field) = text;
+        *(const char **)field = text;
         return true;
+    case LIST:
+        return set_list(field, r->name, text, e);
     case COUNT:
     case REAL:
         return set_number(o, r, text, e);
@@ -184,6 +208,7 @@ static bool takes(enum command command, const struct row *r)
     return (r->on >> command & 1) != 0 || (r->on & COMMON) != 0;
 }
 
+//: options-know
 static void know(struct known *k, enum command command)
 {
     size_t n_letters = 0, n_words = 0;
@@ -203,6 +228,7 @@ static void know(struct known *k, enum command command)
     k->words[n_words] = (struct option){0};
 }
 
+//: options-row-of
 static const struct row *row_of(int found, enum command command)
 {
     if (found >= 256)
@@ -214,6 +240,30 @@ static const struct row *row_of(int found, enum command command)
 }
 
 //: options-operands
+// What a command cannot do without, and what does not go together.
+static bool is_complete(const struct options *o, struct error *e)
+{
+    if (o->command == LOGITS && o->ids == NULL)
+        return failed(e, "logits needs --ids ID,ID,...");
+    if (o->command == PERPLEXITY && o->file == NULL)
+        return failed(e, "perplexity needs -f FILE");
+    if (o->command == SYNTH && o->shape == NULL)
+        return failed(e, "synth needs --shape NAME");
+    if (o->command == BENCH && o->tokens == 0)
+        return failed(e, "bench needs -n 1 or more");
+    if (o->prompt != NULL && o->file != NULL)
+        return failed(e, "%s takes -p or -f, not both", commands[o->command].name);
+    if (o->backend != NULL && strcmp(o->backend, "cpu") != 0 &&
+        strcmp(o->backend, "cuda") != 0)
+        return failed(e, "--backend is '%s', expected cpu or cuda", o->backend);
+    if (o->shape != NULL && synth_find(o->shape) == NULL)
+        return failed(e,
+                      "--shape is '%s', expected qwen3-0.6b, -1.7b, -4b, -8b, -14b or -32b",
+                      o->shape);
+    return true;
+}
+
+//: options-take-operands
 static bool take_operands(struct options *o, int argc, char **argv, struct error *e)
 {
     const char *name = commands[o->command].name;
@@ -223,36 +273,39 @@ static bool take_operands(struct options *o, int argc, char **argv, struct error
                       wanted, wanted == 1 ? "" : "s", found, name,
                       commands[o->command].operands);
     o->model = argv[optind];
-    o->operand = wanted == 2 ? argv[optind + 1] : NULL;
-    if (o->command == LOGITS && o->ids == NULL)
-        return failed(e, "logits needs --ids ID,ID,...");
-    if (o->command == PERPLEXITY && o->file == NULL)
-        return failed(e, "perplexity needs -f FILE");
-    if (o->command == SYNTH && o->shape == NULL)
-        return failed(e, "synth needs --shape NAME");
-    if (o->prompt != NULL && o->file != NULL)
-        return failed(e, "%s takes -p or -f, not both", name);
-    if (o->backend != NULL && strcmp(o->backend, "cpu") != 0 &&
-        strcmp(o->backend, "cuda") != 0)
-        return failed(e, "--backend is '%s', expected cpu or cuda", o->backend);
-    return true;
+    if (wanted == 2 && !set_list(&o->operand, name, argv[optind + 1], e))
+        return false;
+    return is_complete(o, e);
 }
 
 //: options-parse-rest
+// An option as the user wrote it: getopt leaves a letter, or the number of a word's row, in
+// optopt, or 0 where it knows no such word.
+static bool wrong_option(const char *written, const char *what, struct error *e)
+{
+    if (optopt >= 256)
+        return failed(e, "--%s %s", rows[optopt - 256].name, what);
+    if (optopt != 0)
+        return failed(e, "-%c %s", optopt, what);
+    return failed(e, "%s %s", written, what);
+}
+
+//: options-parse-words
 static bool parse_rest(struct options *o, int argc, char **argv, struct error *e)
 {
     struct known known;
     int found;
     know(&known, o->command);
     opterr = 0;
-    optind = 1;
+    optind = 0; // GNU: start over
     while ((found = getopt_long(argc, argv, known.letters, known.words, NULL)) != -1) {
         const struct row *r = row_of(found, o->command);
         if (found == ':')
-            return failed(e, "%s needs an argument", argv[optind - 1]);
-        if (found == '?' || r == NULL)
-            return failed(e, "%s: no such option, or not of '%s'", argv[optind - 1],
-                          commands[o->command].name);
+            return wrong_option("", "needs an argument", e);
+        if (found == '?' && optopt >= 256)
+            return wrong_option("", "takes no argument", e);
+        if (r == NULL)
+            return wrong_option(argv[optind - 1], "is no option of this command", e);
         if (!set(o, r, optarg, e))
             return false;
     }
@@ -260,6 +313,14 @@ static bool parse_rest(struct options *o, int argc, char **argv, struct error *e
 }
 
 //: options-parse
+static bool find_command(const char *name, enum command *command)
+{
+    for (int i = 0; i < COMMANDS; i++)
+        if (strcmp(name, commands[i].name) == 0)
+            *command = (enum command)i;
+    return *command != COMMANDS;
+}
+
 bool options_parse(struct options *o, int argc, char **argv, struct error *e)
 {
     *o = (struct options){.command = COMMANDS, .tokens = 128, .repeat = 3, .kv = KV_F16};
@@ -270,38 +331,43 @@ bool options_parse(struct options *o, int argc, char **argv, struct error *e)
         return o->help = true;
     if (strcmp(argv[1], "--version") == 0)
         return o->version = true;
-    for (int i = 0; i < COMMANDS; i++)
-        if (strcmp(argv[1], commands[i].name) == 0)
-            o->command = (enum command)i;
-    if (o->command == COMMANDS)
+    if (!find_command(argv[1], &o->command))
         return failed(e, "'%s' is no command; see lanewise --help", argv[1]);
     return parse_rest(o, argc - 1, argv + 1, e);
 }
 
 //: options-help
+static void help_all(FILE *out)
+{
+    fprintf(out, "lanewise decodes quantized Qwen3 models in GGUF files.\n\n");
+    for (int i = 0; i < COMMANDS; i++)
+        fprintf(out, "  lanewise %-10s %-22s %s\n", commands[i].name, commands[i].operands,
+                commands[i].does);
+    fprintf(out, "\n  lanewise COMMAND --help      the options of a command\n"
+                 "  lanewise --version\n");
+}
+
+//: options-help-row
+static void help_row(const struct row *r, FILE *out)
+{
+    char text[64];
+    snprintf(text, sizeof text, "--%s%s%s", r->name, r->argument ? " " : "",
+             r->argument ? r->argument : "");
+    if (r->letter != 0)
+        fprintf(out, "  -%c, %-20s %s\n", r->letter, text, r->does);
+    else
+        fprintf(out, "      %-20s %s\n", text, r->does);
+}
+
 void options_help(enum command command, FILE *out)
 {
     if (command == COMMANDS) {
-        fprintf(out, "lanewise decodes quantized Qwen3 models in GGUF files.\n\n");
-        for (int i = 0; i < COMMANDS; i++)
-            fprintf(out, "  lanewise %-10s %-22s %s\n", commands[i].name,
-                    commands[i].operands, commands[i].does);
-        fprintf(out, "\n  lanewise COMMAND --help      the options of a command\n"
-                     "  lanewise --version\n");
+        help_all(out);
         return;
     }
     fprintf(out, "lanewise %s %s [options]: %s\n\n", commands[command].name,
             commands[command].operands, commands[command].does);
-    for (int i = 0; i < ROWS; i++) {
-        const struct row *r = &rows[i];
-        char text[64];
-        if (!(r->on >> command & 1))
-            continue;
-        snprintf(text, sizeof text, "--%s%s%s", r->name, r->argument ? " " : "",
-                 r->argument ? r->argument : "");
-        if (r->letter != 0)
-            fprintf(out, "  -%c, %-20s %s\n", r->letter, text, r->does);
-        else
-            fprintf(out, "      %-20s %s\n", text, r->does);
-    }
+    for (int i = 0; i < ROWS; i++)
+        if ((rows[i].on >> command & 1) != 0)
+            help_row(&rows[i], out);
 }

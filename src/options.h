@@ -45,6 +45,5 @@ bool options_parse(struct options *o, int argc, char **argv, struct error *e);
 
 // The help of one command, or of the program for COMMANDS.
 void options_help(enum command command, FILE *out);
-const char *options_command_name(enum command command);
 
 #endif

@@ -3,16 +3,35 @@
 #include "output.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+//: output-keep-taken
+// A closed standard stream's number would go to the next file that is opened, and what is
+// printed would end up in there.
+static void keep_taken(int stream, int mode)
+{
+    if (fcntl(stream, F_GETFD) != -1 || errno != EBADF)
+        return;
+    int fd = open("/dev/null", mode);
+    if (fd >= 0 && fd != stream) {
+        dup2(fd, stream);
+        close(fd);
+    }
+}
+
 void output_open(struct output *o)
 {
+    keep_taken(STDIN_FILENO, O_WRONLY); // neither read nor written, as if it were closed
+    keep_taken(STDOUT_FILENO, O_RDONLY);
+    keep_taken(STDERR_FILENO, O_WRONLY);
     *o = (struct output){.state = OUTPUT_OPEN, .terminal = isatty(STDOUT_FILENO)};
 }
 
+//: output-flush
 static bool flush(struct output *o)
 {
     if (o->state == OUTPUT_OPEN && (fflush(stdout) != 0 || ferror(stdout))) {
@@ -38,7 +57,7 @@ bool output_print(struct output *o, const char *format, ...)
     va_start(arguments, format);
     vprintf(format, arguments);
     va_end(arguments);
-    return !ferror(stdout) || flush(o); // long output is flushed where the buffer is full
+    return !ferror(stdout) || flush(o);
 }
 
 bool output_finish(struct output *o, struct error *e)

@@ -12,15 +12,18 @@
 
 enum output_state { OUTPUT_OPEN, OUTPUT_CLOSED, OUTPUT_FAILED };
 
+//: output-functions
 struct output {
     enum output_state state;
     int number; // errno of the failure
     bool terminal;
 };
 
+// Nothing that is opened later can become standard output, even if it was closed.
 void output_open(struct output *o);
 // Writes and flushes.  False once nothing more can be written.
 bool output_write(struct output *o, const void *bytes, size_t count);
+// Writes, but flushes only where the buffer is full.
 bool output_print(struct output *o, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 // Fails where something could not be written, but not for a closed pipe.

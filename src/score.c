@@ -19,20 +19,27 @@ static bool print_logits(struct session *s, int id, struct error *e)
     return true;
 }
 
+//: score-going
+static bool going(const struct session *s)
+{
+    return !session_interrupted() && s->output.state == OUTPUT_OPEN;
+}
+
 bool command_logits(struct session *s, struct error *e)
 {
     struct ids ids = {0};
-    bool good =
-        session_open(s, s->options, e) &&
-        parse_ids(s->options->ids, "--ids", decoder_vocabulary(s->decoder), &ids, e);
+    bool good = session_open(s, e) && parse_ids(s->options->ids, "--ids",
+                                                decoder_vocabulary(s->decoder), &ids, e);
     int context = good ? decoder_context(s->decoder) : 0;
     if (good && ids.count > (size_t)context)
         good =
             failed(e, "--ids has %zu ids, more than the context's %d", ids.count, context);
-    for (size_t i = 0; good && i < ids.count && !session_interrupted(); i++)
-        good = s->output.state == OUTPUT_OPEN && print_logits(s, ids.items[i], e);
+    if (good)
+        session_announce(s);
+    for (size_t i = 0; good && i < ids.count && going(s); i++)
+        good = print_logits(s, ids.items[i], e);
     ids_free(&ids);
-    return good || s->output.state != OUTPUT_OPEN;
+    return good;
 }
 
 //: score-surprise
@@ -87,6 +94,13 @@ static bool score_window(struct session *s, const int *ids, size_t count, size_t
 }
 
 //: score-text
+static void show_progress(const struct score *a, size_t done, size_t of)
+{
+    fprintf(stderr, "\r%zu of %zu tokens, perplexity %.3f ", done, of,
+            exp(a->sum / (double)a->count));
+}
+
+//: score-windows
 // Windows of the context's size, each half new: so every scored token but those of the
 // first window sees at least half a context.
 static bool score_text(struct session *s, const struct ids *ids, struct error *e)
@@ -94,20 +108,14 @@ static bool score_text(struct session *s, const struct ids *ids, struct error *e
     struct score a = {0};
     size_t window = (size_t)decoder_context(s->decoder), half = window / 2;
     bool watched = !s->options->quiet && isatty(STDERR_FILENO);
-    if (ids->count < 2)
-        return failed(e, "%s has %zu tokens, perplexity needs 2", s->options->file,
-                      ids->count);
-    if (window < 2)
-        return failed(e, "the context is 1, perplexity needs 2");
     for (size_t scored = 1; scored < ids->count && !session_interrupted();) {
         size_t begin = scored > half ? scored - half : 0;
         size_t end = begin + window < ids->count ? begin + window : ids->count;
         if (!score_window(s, ids->items + begin, end - begin, scored - begin, &a, e))
             return false;
         scored = end;
-        if (watched)
-            fprintf(stderr, "\r%zu of %zu tokens, perplexity %.3f ", end, ids->count,
-                    exp(a.sum / (double)a.count));
+        if (watched && a.count > 0)
+            show_progress(&a, end, ids->count);
     }
     if (watched)
         fputc('\n', stderr);
@@ -116,11 +124,24 @@ static bool score_text(struct session *s, const struct ids *ids, struct error *e
     return true;
 }
 
+//: score-perplexity
+static bool is_enough(const struct session *s, const struct ids *ids, struct error *e)
+{
+    const char *file = s->options->file;
+    int context = decoder_context(s->decoder);
+    if (ids->count < 2)
+        return failed(e, "%s has %zu tokens, perplexity needs 2", file, ids->count);
+    return context >= 2 || failed(e, "the context is %d, perplexity needs 2", context);
+}
+
 bool command_perplexity(struct session *s, struct error *e)
 {
     struct ids ids = {0};
-    bool good = session_open(s, s->options, e) && session_read_text(s, &ids, false, e) &&
-                score_text(s, &ids, e);
+    bool good =
+        session_open(s, e) && session_read_text(s, &ids, false, e) && is_enough(s, &ids, e);
+    if (good)
+        session_announce(s);
+    good = good && score_text(s, &ids, e);
     ids_free(&ids);
     return good;
 }

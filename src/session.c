@@ -21,6 +21,7 @@ double seconds_now(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+//: session-interrupts
 // The one mutable global: a signal handler can reach nothing else.
 static volatile sig_atomic_t interrupted;
 
@@ -28,7 +29,13 @@ static void interrupt(int number)
 {
     (void)number;
     interrupted = 1;
-    signal(SIGINT, SIG_DFL); // a second one ends the program at once
+}
+
+// Waiting for input ends (no SA_RESTART); a second signal ends the program at once.
+void session_catch_interrupts(void)
+{
+    struct sigaction action = {.sa_handler = interrupt, .sa_flags = (int)SA_RESETHAND};
+    sigaction(SIGINT, &action, NULL);
 }
 
 bool session_interrupted(void)
@@ -37,30 +44,35 @@ bool session_interrupted(void)
 }
 
 //: session-files
-bool read_file(const char *path, char **bytes, size_t *count, struct error *e)
+// All that is left of a stream; false with errno set.
+static bool read_stream(FILE *f, char **bytes, size_t *count)
 {
-    bool standard = strcmp(path, "-") == 0;
-    const char *name = standard ? "standard input" : path;
-    FILE *f = standard ? stdin : fopen(path, "rb");
     size_t room = 0, n = 0;
-    *bytes = NULL;
-    if (f == NULL)
-        return failed(e, "%s: %s", path, strerror(errno));
     for (size_t got = 1; got > 0; n += got) {
         if (n == room) {
             char *more = realloc(*bytes, room = 2 * room + 4096);
             if (more == NULL)
-                break;
+                return false;
             *bytes = more;
         }
         got = fread(*bytes + n, 1, room - n, f);
     }
-    bool whole = feof(f) && !ferror(f);
-    int number = errno;
-    if (!standard)
-        fclose(f);
     *count = n;
-    return whole || failed(e, "%s: %s", name, strerror(number));
+    return !ferror(f);
+}
+
+//: session-read-file
+bool read_file(const char *path, char **bytes, size_t *count, struct error *e)
+{
+    bool standard = strcmp(path, "-") == 0;
+    FILE *f = standard ? stdin : fopen(path, "rb");
+    *bytes = NULL;
+    bool whole = f != NULL && read_stream(f, bytes, count);
+    int number = errno;
+    if (f != NULL && !standard)
+        fclose(f);
+    return whole ||
+           failed(e, "%s: %s", standard ? "standard input" : path, strerror(number));
 }
 
 //: session-ids
@@ -69,14 +81,12 @@ bool parse_ids(const char *text, const char *what, int limit, struct ids *ids,
 {
     for (const char *at = text; *at != 0;) {
         char *end;
-        errno = 0;
-        long id = strtol(at, &end, 10);
-        bool digit = *at >= '0' && *at <= '9';
-        if (!digit || errno != 0 || (*end != ',' && *end != 0) || (*end == ',' && !end[1]))
-            return failed(e, "%s: '%.20s' is no list of ids", what, at);
+        long id = strtol(at, &end, 10); // the largest long where it is larger still
+        if (end == at || id < 0 || (*end != ',' && *end != 0))
+            return failed(e, "%s: '%.20s' is no list of numbers", what, at);
         if (id >= limit)
-            return failed(e, "%s: id %ld is beyond the vocabulary's last, %d", what, id,
-                          limit - 1);
+            return failed(e, "%s: %.*s is too large, the last is %d", what,
+                          (int)(end - at < 20 ? end - at : 20), at, limit - 1);
         if (!ids_push(ids, (int)id, e))
             return false;
         at = *end == ',' ? end + 1 : end;
@@ -84,6 +94,7 @@ bool parse_ids(const char *text, const char *what, int limit, struct ids *ids,
     return true;
 }
 
+//: session-read-text
 bool session_read_text(struct session *s, struct ids *ids, bool special, struct error *e)
 {
     const struct options *o = s->options;
@@ -101,11 +112,9 @@ bool session_read_text(struct session *s, struct ids *ids, bool special, struct 
 }
 
 //: session-open-text
-bool session_open_text(struct session *s, const struct options *o, struct error *e)
+bool session_open_text(struct session *s, struct error *e)
 {
-    *s = (struct session){.options = o};
-    output_open(&s->output);
-    if (!gguf_open(&s->file, o->model, e))
+    if (!gguf_open(&s->file, s->options->model, e))
         return false;
     s->tokenizer = tokenizer_new(&s->file, e);
     return s->tokenizer != NULL;
@@ -146,20 +155,18 @@ static struct backend *open_cuda(const struct backend_options *options, struct e
     return NULL;
 }
 
+//: session-choose-backend
 static bool open_backend(struct session *s, struct error *e)
 {
     const struct options *o = s->options;
     const struct backend_options options = {o->kv, o->threads, !o->no_graph};
-    struct error no_cuda;
     bool wants_cuda = o->backend != NULL && strcmp(o->backend, "cuda") == 0;
     bool takes_cuda = wants_cuda || (o->backend == NULL && cuda_by_default());
-    if (takes_cuda && (s->backend = open_cuda(&options, &no_cuda)) == NULL && wants_cuda)
-        return failed(e, "--backend cuda: %s", no_cuda.text);
-    if (s->backend == NULL && (s->backend = backend_cpu_new(&options, e)) == NULL)
-        return false;
-    if (!o->quiet)
-        fprintf(stderr, "backend: %s, %s\n", s->backend->name, s->backend->device);
-    return true;
+    if (takes_cuda && (s->backend = open_cuda(&options, &s->no_cuda)) == NULL && wants_cuda)
+        return failed(e, "--backend cuda: %s", s->no_cuda.text);
+    if (s->backend == NULL)
+        s->backend = backend_cpu_new(&options, e);
+    return s->backend != NULL;
 }
 
 //: session-checks
@@ -189,25 +196,31 @@ static bool open_decoder(struct session *s, struct error *e)
     bool watched = !o->quiet && isatty(STDERR_FILENO);
     s->decoder = decoder_new(&s->model, s->backend, &options,
                              watched ? show_progress : NULL, NULL, e);
+    if (s->decoder == NULL && watched)
+        fputs("\r            \r", stderr);
     return s->decoder != NULL;
 }
 
-bool session_open(struct session *s, const struct options *o, struct error *e)
+//: session-check-interrupts
+static bool check_interrupts(struct error *e)
+{
+    return !session_interrupted() || failed(e, "interrupted");
+}
+
+bool session_open(struct session *s, struct error *e)
 {
     double start = seconds_now();
-    signal(SIGINT, interrupt);
-    if (!session_open_text(s, o, e) || !model_open(&s->model, &s->file, e) ||
+    session_catch_interrupts();
+    if (!session_open_text(s, e) || !model_open(&s->model, &s->file, e) ||
         !check_context(s, e) || !check_vocabulary(s, e) ||
-        !model_check_values(&s->model, &s->file, e) || !open_backend(s, e) ||
-        !open_decoder(s, e))
+        !model_check_values(&s->model, &s->file, e) || !check_interrupts(e) ||
+        !open_backend(s, e) || !open_decoder(s, e))
         return false;
-    if (s->model.theta_is_default)
-        fprintf(stderr, "warning: %s: qwen3.rope.freq_base is missing; %g is used\n",
-                s->file.path, s->model.shape.theta);
     s->load_seconds = seconds_now() - start;
     return true;
 }
 
+//: session-close
 void session_close(struct session *s)
 {
     decoder_free(s->decoder);
@@ -215,6 +228,22 @@ void session_close(struct session *s)
     tokenizer_free(s->tokenizer);
     model_close(&s->model);
     gguf_close(&s->file);
+}
+
+void session_announce(const struct session *s)
+{
+    const struct options *o = s->options;
+    if (s->model.theta_is_default)
+        fprintf(stderr, "warning: %s: qwen3.rope.freq_base is missing; %g is used\n",
+                s->file.path, s->model.shape.theta);
+    if (s->no_cuda.text[0] != 0)
+        fprintf(stderr, "warning: no CUDA: %s\n", s->no_cuda.text);
+    if (!o->quiet)
+        fprintf(stderr, "backend: %s, %s\n", s->backend->name, s->backend->device);
+    if (o->verbose)
+        fprintf(stderr, "context: %d tokens, cache %s; %.1f MB of weights and cache\n",
+                decoder_context(s->decoder), o->kv == KV_F16 ? "f16" : "f32",
+                (double)s->backend->bytes_in_use * 1e-6);
 }
 
 //: session-summary
@@ -225,15 +254,21 @@ static double rate(double count, double seconds)
 
 void session_summary(const struct session *s)
 {
+    struct error e;
     double tokens = rate((double)s->decoded_tokens, s->decode_seconds);
-    if (s->options->quiet || s->decoder == NULL)
+    double bytes = tokens * (double)model_bytes_a_token(&s->model);
+    if (s->options->quiet)
         return;
     fprintf(stderr, "loaded in %.2f s; ", s->load_seconds);
     fprintf(stderr, "prompt: %ld tokens, %.1f tokens/s; ", s->prompt_tokens,
             rate((double)s->prompt_tokens, s->prompt_seconds));
-    fprintf(stderr, "decoded: %ld tokens, %.1f tokens/s, %.2f GB/s of weights\n",
-            s->decoded_tokens, tokens,
-            tokens * 1e-9 * (double)model_bytes_a_token(&s->model));
+    fprintf(stderr, "decoded: %ld tokens, %.1f tokens/s, %.2f GB/s of weights",
+            s->decoded_tokens, tokens, bytes * 1e-9);
+    bool cuda = strcmp(s->backend->name, "cuda") == 0;
+    double peak = cuda ? backend_read_bandwidth(s->backend, &e) : 0;
+    if (peak > 0)
+        fprintf(stderr, ", %.1f %% of the peak", 100 * bytes / peak);
+    fputc('\n', stderr);
 }
 
 //: session-prompt

@@ -17,20 +17,24 @@ struct session {
     struct tokenizer *tokenizer;
     struct backend *backend;
     struct decoder *decoder;
-    double load_seconds;
+    struct error no_cuda; // why the CPU computes although there is a GPU; empty: no reason
     // What the closing summary tells.
+    double load_seconds;
     long prompt_tokens, decoded_tokens;
     double prompt_seconds, decode_seconds;
 };
 
 //: session-functions
-// The file and its tokenizer.
-bool session_open_text(struct session *s, const struct options *o, struct error *e);
+// s: {.options = ...} with its output open.  The file and its tokenizer.
+bool session_open_text(struct session *s, struct error *e);
 // Those, the model's weights in a backend, and a decoder.
-bool session_open(struct session *s, const struct options *o, struct error *e);
+bool session_open(struct session *s, struct error *e);
 void session_close(struct session *s); // also after a failed open
+// On standard error, once the input is known to be good: what computes, and warnings.
+void session_announce(const struct session *s);
 // Without -q, a line on standard error: load time, tokens a second, GB/s.
 void session_summary(const struct session *s);
+void session_catch_interrupts(void);
 bool session_interrupted(void); // has SIGINT come since the program began?
 
 // The ids of the text that -p, -f or standard input gives.

@@ -2,6 +2,7 @@
 // A GGUF writer for synthetic models: metadata, tensor descriptions, then random blocks.
 #include "synth.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 #include "half.h"
 #include "quant_blocks.h"
 
+//: synth-find
 const struct synth_shape synth_shapes[] = {
     // layers, embedding, feed-forward, heads, key-value heads
     {"qwen3-0.6b", 28, 1024, 3072, 16, 8, true},
@@ -41,14 +43,19 @@ struct synth_tensor {
 };
 
 struct writer {
-    FILE *file; // its error flag tells at the end whether all was written
+    FILE *file;
+    int number;     // errno of the first failure, from which on nothing is written
+    size_t written; // bytes
     struct synth_tensor *tensors;
     size_t n_tensors;
 };
 
+//: synth-put
 static void put(struct writer *w, const void *bytes, size_t count)
 {
-    fwrite(bytes, 1, count, w->file);
+    if (w->number == 0 && fwrite(bytes, 1, count, w->file) != count)
+        w->number = errno;
+    w->written += count;
 }
 
 static void put_u32(struct writer *w, uint32_t value)
@@ -80,6 +87,7 @@ static void put_key_u32(struct writer *w, const char *key, int value)
     put_u32(w, (uint32_t)value);
 }
 
+//: synth-put-key-f32
 static void put_key_f32(struct writer *w, const char *key, float value)
 {
     put_key(w, key, GGUF_F32);
@@ -114,6 +122,7 @@ static void put_byte_token(struct writer *w, int byte, int *next)
     put_string(w, text);
 }
 
+//: synth-put-tokenizer
 // 256 byte tokens, then control tokens that no text contains; no merges.
 static void put_tokenizer(struct writer *w, int vocabulary)
 {
@@ -137,7 +146,7 @@ static void put_tokenizer(struct writer *w, int vocabulary)
 }
 
 //: synth-header
-enum { METADATA_KEYS = 18 };
+enum { METADATA_KEYS = 19 }; // what is put here
 
 static void put_metadata(struct writer *w, const struct synth_shape *s, int layers,
                          int vocabulary)
@@ -155,9 +164,10 @@ static void put_metadata(struct writer *w, const struct synth_shape *s, int laye
     put_key_u32(w, "qwen3.attention.key_length", HEAD_DIM);
     put_key_f32(w, "qwen3.attention.layer_norm_rms_epsilon", 1e-6f);
     put_key_f32(w, "qwen3.rope.freq_base", 1e6f);
-    put_tokenizer(w, vocabulary); // five keys
+    put_tokenizer(w, vocabulary); // six keys
 }
 
+//: synth-tensor-bytes
 static size_t tensor_bytes(const struct synth_tensor *t)
 {
     struct block_layout layout = tensor_layout(t->type);
@@ -187,6 +197,7 @@ static void put_infos(struct writer *w)
     }
 }
 
+//: synth-add
 static void add(struct writer *w, const char *name, enum tensor_type type, int rows,
                 int columns)
 {
@@ -205,6 +216,7 @@ static bool in_six_bits(int layer, int layers)
     return layer < layers / 8 || layer >= 7 * layers / 8 || (layer - layers / 8) % 3 == 2;
 }
 
+//: synth-add-layer
 static void add_layer(struct writer *w, const struct synth_shape *s, int layer, int layers)
 {
     enum tensor_type mixed = in_six_bits(layer, layers) ? TENSOR_Q6_K : TENSOR_Q4_K;
@@ -249,11 +261,12 @@ static void random_bytes(void *out, size_t count, uint64_t seed)
 }
 
 //: synth-blocks
-// A weight is (code - 7.5) * scale * d with uniform codes: deviation 4.61 * scale * d.
-// Every minimum is its scale, and dmin = 7.5 d, so that the mean is 0.
+// A weight is (code - 7.5) * scale * d: codes 0..15 have deviation 4.61, and scales 32..63
+// a root mean square of 48.4.  Every minimum is its scale, and dmin = 7.5 d, so that the
+// mean is 0.
 static void random_q4k(struct block_q4k *b, double deviation, uint64_t seed)
 {
-    double d = deviation / (4.61 * 47.5);
+    double d = deviation / (4.61 * 48.4);
     random_bytes(b->codes, sizeof b->codes, seed);
     random_bytes(b->scales, 4, seed + 16);
     for (int j = 0; j < 4; j++) { // scales 32..63 of sub-blocks j and j + 4
@@ -265,18 +278,31 @@ static void random_q4k(struct block_q4k *b, double deviation, uint64_t seed)
     b->dmin = half_from_float((float)(7.5 * d));
 }
 
-// Codes -32..31 of deviation 18.5, scales 64..127.
+//: synth-random-q6k
+// Codes -32..31 have a root mean square of 18.5, and scales 64..127 one of 97.3.  The mean
+// code is -0.5, so half of the scales are negative.
 static void random_q6k(struct block_q6k *b, double deviation, uint64_t seed)
 {
     random_bytes(b->low, sizeof b->low, seed);
     random_bytes(b->high, sizeof b->high, seed + 16);
     random_bytes(b->scales, sizeof b->scales, seed + 24);
-    for (int j = 0; j < 16; j++)
-        b->scales[j] = (int8_t)(64 | (b->scales[j] & 63));
-    b->d = half_from_float((float)(deviation / (18.5 * 95.5)));
+    for (int j = 0; j < 16; j++) {
+        int scale = 64 | (b->scales[j] & 63);
+        b->scales[j] = (int8_t)(b->scales[j] & 64 ? -scale : scale);
+    }
+    b->d = half_from_float((float)(deviation / (18.5 * 97.3)));
 }
 
 //: synth-data
+static void random_block(void *at, enum tensor_type type, double deviation, uint64_t seed)
+{
+    if (type == TENSOR_Q4_K)
+        random_q4k(at, deviation, seed);
+    else
+        random_q6k(at, deviation, seed);
+}
+
+//: synth-put-blocks
 // Blocks are drawn in parallel, a piece of the tensor at a time, and written in order.
 static bool put_blocks(struct writer *w, const struct synth_tensor *t, uint64_t seed)
 {
@@ -287,17 +313,12 @@ static bool put_blocks(struct writer *w, const struct synth_tensor *t, uint64_t 
     unsigned char *piece = malloc(PIECE * block);
     if (piece == NULL)
         return false;
-    for (long first = 0; first < blocks; first += PIECE) {
+    for (long first = 0; first < blocks && w->number == 0; first += PIECE) {
         long count = blocks - first < PIECE ? blocks - first : PIECE;
 #pragma omp parallel for
-        for (long i = 0; i < count; i++) {
-            void *at = piece + (size_t)i * block;
-            uint64_t own = mix(seed) + (uint64_t)(first + i) * 32;
-            if (t->type == TENSOR_Q4_K)
-                random_q4k(at, deviation, own);
-            else
-                random_q6k(at, deviation, own);
-        }
+        for (long i = 0; i < count; i++)
+            random_block(piece + (size_t)i * block, t->type, deviation,
+                         mix(seed) + (uint64_t)(first + i) * 32);
         put(w, piece, (size_t)count * block);
     }
     free(piece);
@@ -320,6 +341,7 @@ static bool put_data(struct writer *w)
     return true;
 }
 
+//: synth-write-all
 static bool write_all(struct writer *w, const struct synth_shape *s, int layers,
                       int vocabulary)
 {
@@ -334,11 +356,10 @@ static bool write_all(struct writer *w, const struct synth_shape *s, int layers,
     put(w, "GGUF", 4);
     put_u32(w, 3);
     put_u64(w, w->n_tensors);
-    put_u64(w, METADATA_KEYS + 1);
+    put_u64(w, METADATA_KEYS);
     put_metadata(w, s, layers, vocabulary);
     put_infos(w);
-    size_t header = (size_t)ftell(w->file);
-    put(w, zeros, aligned(header) - header);
+    put(w, zeros, aligned(w->written) - w->written);
     return put_data(w);
 }
 
@@ -348,16 +369,15 @@ bool synth_write(const char *path, const struct synth_shape *shape, int layers,
 {
     struct writer w = {.file = fopen(path, "wb")};
     if (w.file == NULL)
-        return failed(e, "%s: cannot be written: %m", path);
+        return failed(e, "%s: cannot be written: %s", path, strerror(errno));
     if (layers <= 0)
         layers = shape->layers;
     w.tensors = calloc((size_t)layers * 11 + 3, sizeof *w.tensors);
     bool made = w.tensors != NULL && write_all(&w, shape, layers, vocabulary);
     free(w.tensors);
-    if (!made)
-        failed(e, "%s: out of memory", path);
-    bool written = ferror(w.file) == 0;
-    if (fclose(w.file) != 0 || !written)
-        return failed(e, "%s: not written whole: %m", path);
-    return made;
+    if (fclose(w.file) != 0 && w.number == 0)
+        w.number = errno;
+    if (w.number != 0)
+        return failed(e, "%s: not written whole: %s", path, strerror(w.number));
+    return made || failed(e, "%s: out of memory", path);
 }
