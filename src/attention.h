@@ -33,7 +33,8 @@ void attention_cpu(struct attention_partials *p, const float *q, const void *key
                    const void *values, const struct kv_shape *shape, int heads, int length,
                    int splits);
 //: attention-verbs-cuda
-// position: one int in device memory; length is *position + 1.
+// position: one int in device memory; length is *position + 1.  q, keys and values lie at
+// multiples of 16 bytes, and keys take at most 32 GiB.
 void attention_cuda(struct attention_partials *p, const float *q, const void *keys,
                     const void *values, const struct kv_shape *shape, int heads,
                     const int *position, int splits, cudaStream_t stream);
