@@ -1,7 +1,7 @@
+//: simt-properties
 // What the emulated device says of itself: an RTX 4090.  How many registers a kernel uses
 // only nvcc knows; registers.tsv keeps its answers for sm_89, so that the occupancy here is
 // that of the real device and every choice made from it is the same.
-//: simt-properties
 #include "simt.h"
 
 #include <algorithm>

@@ -31,6 +31,8 @@ __global__ void correct(const float *in, float *out)
     __syncthreads();
     out[threadIdx.x] = s[N - 1 - threadIdx.x] + in[threadIdx.x];
 }
+
+//: fault-missing-barrier
 __global__ void missing_barrier(const float *in, float *out)
 {
     __shared__ float s[N];
@@ -47,6 +49,8 @@ __global__ void missing_barrier_in_sum(const float *in, float *out)
         partial[threadIdx.x / 32] = v;
     out[threadIdx.x] = partial[0] + partial[1] + partial[2] + partial[3]; // FAULT
 }
+
+//: fault-missing-second-barrier
 __global__ void missing_second_barrier(const float *in, float *out)
 {
     __shared__ float s[N];
@@ -341,6 +345,7 @@ struct fault {
 #h, plain, asan, race, nullptr, h, 1 \
     }
 
+//: fault-barriers
 static const fault barriers[] = {
     KERNEL(missing_barrier, ORDERS, NOTHING,
            WHERE "reads uninitialized shared memory at LINE"),

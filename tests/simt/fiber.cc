@@ -1,7 +1,8 @@
+//: simt-switch
 // Fibers: the threads of a block take turns on one processor.  Each has a stack, and a
 // switch saves on it the registers that a call preserves in the C ABI, no more: some 5 ns,
 // where swapcontext, which also asks the kernel for the signal mask, takes 200.
-//: simt-switch
+
 #include "simt.h"
 
 #include <sys/mman.h>
@@ -20,6 +21,8 @@ simt_switch:
     ret
 )");
 constexpr int FRAME = 8, ENTRY = 6; // words on a new stack; the one that switch returns to
+
+//: simt-switch-arm
 #elif defined(__aarch64__)
 asm(R"(.text
 .globl simt_switch
@@ -54,6 +57,7 @@ simt_fiber *const simt_host = &host;
 simt_fiber *simt_running = &host;
 char *simt_stacks;
 
+//: simt-fiber-sanitizer
 // The address sanitizer must know which stack is in use.
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/common_interface_defs.h>
@@ -70,6 +74,7 @@ static void leaving(simt_fiber *) {}
 void simt_arrived(void) {}
 #endif
 
+//: simt-resume-fiber
 void simt_resume(simt_fiber *next)
 {
     previous = simt_running;

@@ -1,9 +1,10 @@
+//: simt-order
 // Runs a grid: one block after the other, and of a block one thread after the other, each
 // on a fiber until it waits in a meeting or returns.  Nothing happens at the same time, so
 // every run can be repeated.  SIMT_ORDER says who goes first: "ascending" (as if it were
 // not set), "descending", or a number, the seed of a random order.  The results must not
 // tell which.
-//: simt-order
+
 #include "simt.h"
 
 #include <algorithm>
@@ -23,6 +24,7 @@ static std::minstd_rand chance;
 static std::vector<simt_thread *> ready; // the last one runs next
 static size_t finished;                  // so many threads of the block have returned
 
+//: simt-choose-order
 static void choose_order(void)
 {
     const char *choice = getenv("SIMT_ORDER");
@@ -49,6 +51,8 @@ static bool wait_together(const simt_thread &a, const simt_thread &b)
     return a.finished == b.finished && v.what == w.what && v.file == w.file &&
            v.line == w.line && v.mask == w.mask;
 }
+
+//: simt-deadlock-found
 // No thread is ready, but some have not returned: says which threads wait where.
 [[noreturn]] static void deadlock(void)
 {
@@ -87,6 +91,8 @@ static simt_fiber *fiber_to_start(bool current_is_free)
     idle.pop_back();
     return fiber;
 }
+
+//: simt-run-next
 // Leaves the current thread, which waits or has returned, for the next ready one; when all
 // have returned, for the host's code.
 static void run_next(void)
@@ -110,6 +116,8 @@ static void run_next(void)
     if (simt_self->fiber != simt_running)
         simt_resume(simt_self->fiber);
 }
+
+//: simt-run-threads
 // What every fiber does: runs the thread that was given to it, then any that needs a fiber.
 static void run_threads(void)
 {
@@ -136,6 +144,7 @@ struct meeting {
 static meeting block_meeting,
     warp_meetings[SIMT_MAX_THREADS]; // a warp's by its lowest lane
 
+//: simt-exchange-values
 // Gives each lane of a warp what it asked for.
 static void exchange(const party &p)
 {
@@ -176,6 +185,8 @@ static void expect_together(const simt_wait &w, int first)
         simt_die("%s(mask %08x) at %s:%d, while thread %d waits in %s(mask %08x) at %s:%d",
                  w.what, w.mask, w.file, w.line, first, v.what, v.mask, v.file, v.line);
 }
+
+//: simt-open-meeting
 // The last to come wakes the others.  Only __syncthreads and __syncwarp order memory; a
 // shuffle or a ballot does not, says the programming guide.
 static void open_meeting(const party &p, int from)
@@ -186,6 +197,8 @@ static void open_meeting(const party &p, int from)
         simt_race_met(p.first, p.count, p.mask);
     make_ready(p.first, p.count, p.mask);
 }
+
+//: simt-meet-body
 uint64_t simt_meet(const char *what, unsigned mask, int from, uint64_t value,
                    const char *file, int line) noexcept
 {
@@ -245,6 +258,8 @@ static std::vector<uint3> indices(dim3 n)
                 all.push_back({x, y, z});
     return all;
 }
+
+//: simt-run
 void simt_run(const simt_launch *launch)
 {
     simt_grid = launch;

@@ -1,5 +1,5 @@
-// What the emulation says about a fault: the kernel, the block, the thread, the line.
 //: simt-symbol
+// What the emulation says about a fault: the kernel, the block, the thread, the line.
 #include "simt.h"
 
 #include <cstdarg>

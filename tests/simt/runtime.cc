@@ -1,7 +1,8 @@
+//: simt-state
 // CUDA's runtime on a CPU: memory, streams, events and graphs.  Work on a stream is put in
 // the stream's queue and done when the host waits for it, as late as CUDA allows: a host
 // that forgets to wait finds the old contents.  A graph is a queue that is kept.
-//: simt-state
+
 #include "simt.h"
 
 #include <algorithm>
@@ -19,6 +20,8 @@ struct work {
     const void *fills;
     size_t size;
 };
+
+//: simt-streams-state
 using moment = std::chrono::steady_clock::time_point;
 struct CUgraph_st {
     std::vector<work> nodes;
@@ -57,6 +60,8 @@ cudaError_t cudaGetLastError(void)
 {
     return std::exchange(last_error, cudaSuccess);
 }
+
+//: simt-error-texts
 static const struct {
     cudaError_t error;
     const char *name, *text;
@@ -116,6 +121,8 @@ static void hide(const void *p, size_t size, bool hidden)
 #else
 static void hide(const void *, size_t, bool) {}
 #endif
+
+//: simt-notes
 static void note(const void *p, size_t size, bool initialized)
 {
     if (simt_race_memory != nullptr)
@@ -152,6 +159,8 @@ static void progress(CUstream_st *s, size_t until)
     if (--depth == 0)
         hide_from_host(true);
 }
+
+//: simt-waiting
 // What cannot be captured ends every capture that is going on.
 static cudaError_t break_captures(cudaError_t error)
 {
@@ -172,6 +181,8 @@ static bool capturing(void)
     return std::any_of(streams.begin(), streams.end(),
                        [](const CUstream_st *s) { return s->capture != nullptr; });
 }
+
+//: simt-wait-for-all
 static cudaError_t wait_for_all(void)
 {
     if (capturing())
@@ -180,6 +191,8 @@ static cudaError_t wait_for_all(void)
         progress(s, s->issued);
     return cudaSuccess;
 }
+
+//: simt-issue
 // Work on the null stream waits for the blocking streams, and is done at once.
 static cudaError_t issue_to_null(const work &w)
 {
@@ -193,6 +206,8 @@ static cudaError_t issue_to_null(const work &w)
     progress(&null_stream, ++null_stream.issued);
     return cudaSuccess;
 }
+
+//: simt-issue-stream
 static cudaError_t issue(CUstream_st *s, const work &w)
 {
     if (s == nullptr)
@@ -242,6 +257,8 @@ static bool shall_fail(void)
     }
     return ++count == strtol(text, nullptr, 10);
 }
+
+//: simt-allocate-filled
 // Aligned as cudaMalloc aligns, and filled with ones: NaN as a float and as a half, -1 as
 // an integer.  The host may write pinned memory unseen, so it counts as initialized.
 static cudaError_t allocate(void **p, size_t size, bool device)
@@ -263,6 +280,8 @@ static cudaError_t allocate(void **p, size_t size, bool device)
         hide(*p, size, true);
     return cudaSuccess;
 }
+
+//: simt-release
 static cudaError_t release(void *p, bool device)
 {
     if (p == nullptr)
@@ -328,6 +347,8 @@ static bool may_copy(simt_place to, simt_place from, cudaMemcpyKind kind)
     return kind == cudaMemcpyDefault ||
            (to_device == (to == SIMT_DEVICE) && from_device == (from == SIMT_DEVICE));
 }
+
+//: simt-copy
 // Pageable memory is read before the call returns, or written; pinned memory is not.
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t size, cudaMemcpyKind kind,
                             CUstream_st *stream)
@@ -352,6 +373,8 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t size, cudaMemcpyK
         issue(stream, {copy, pinned ? to : nullptr, pinned ? size : 0});
     return queued && target == SIMT_PAGEABLE ? wait_for(stream) : error;
 }
+
+//: simt-fill
 cudaError_t cudaMemcpy(void *to, const void *from, size_t size, cudaMemcpyKind kind)
 {
     return cudaMemcpyAsync(to, from, size, kind, nullptr);
@@ -391,6 +414,8 @@ cudaError_t cudaStreamQuery(CUstream_st *s)
     s = stream_of(s);
     return s->finished < s->issued ? cudaErrorNotReady : cudaSuccess;
 }
+
+//: simt-new-streams
 cudaError_t cudaStreamCreateWithFlags(CUstream_st **s, unsigned flags)
 {
     *s = new CUstream_st{{}, 0, 0, flags != cudaStreamNonBlocking, nullptr};
@@ -495,6 +520,8 @@ cudaError_t cudaStreamEndCapture(CUstream_st *s, CUgraph_st **graph)
     delete std::exchange(*graph, nullptr);
     return simt_fail(cudaErrorStreamCaptureInvalidated);
 }
+
+//: simt-graph-launch
 cudaError_t cudaGraphInstantiate(CUgraphExec_st **exec, CUgraph_st *graph,
                                  unsigned long long)
 {

@@ -1,7 +1,8 @@
+//: simt-api-types
 // The functions of CUDA's runtime that we use; runtime.cc and device.cc have their bodies.
 // Device memory is memory of the process, filled with NaNs.  Work on a stream waits in a
 // queue until the host synchronizes, so that a forgotten synchronization shows.
-//: simt-api-types
+
 #ifndef LANEWISE_SIMT_API_H
 #define LANEWISE_SIMT_API_H
 
@@ -173,6 +174,7 @@ struct cudaLaunchConfig_t {
 };
 cudaError_t simt_issue_launch(const simt_launch *launch, cudaStream_t stream);
 
+//: simt-api-call
 template <class... P> void simt_call(const void *kernel, const void *arguments)
 {
     std::apply(reinterpret_cast<void (*)(P...)>(const_cast<void *>(kernel)),
