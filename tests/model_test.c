@@ -44,7 +44,7 @@ static void check_refused(bool opened, const char *sentence)
 //: model-test-good
 START_TEST(a_good_file_gives_its_shape)
 {
-    struct small_model s = small_model();
+    struct small_model s = small_model_new();
     ck_assert_msg(open_small(&s), "%s", e.text);
     const struct model_shape *m = &model.shape;
     ck_assert_int_eq(m->layers, 2);
@@ -71,7 +71,7 @@ enum { LAYER_BYTES = 4 * 256 * 144 + 256 * 210 + 128 * 144 + 128 * 210 + 4 * (51
 
 START_TEST(bytes_a_token_are_counted_by_hand)
 {
-    struct small_model s = small_model();
+    struct small_model s = small_model_new();
     ck_assert(open_small(&s));
     ck_assert_uint_eq(model_bytes_a_token(&model), 2 * LAYER_BYTES + 1024 + 64 * 210);
     close_all();
@@ -86,7 +86,7 @@ END_TEST
 //: model-test-defaults
 START_TEST(absent_keys_mean_their_defaults)
 {
-    struct small_model s = small_model();
+    struct small_model s = small_model_new();
     s.kv_heads = 2;
     s.skip = "qwen3.attention.head_count_kv"; // as many as query heads
     ck_assert_msg(open_small(&s), "%s", e.text);
@@ -112,7 +112,7 @@ START_TEST(matrices_of_every_type_and_norms_of_f32_are_taken)
     const int types[] = {TENSOR_F32,  TENSOR_F16,  TENSOR_BF16, TENSOR_Q8_0,
                          TENSOR_Q4_K, TENSOR_Q5_K, TENSOR_Q6_K};
     for (int i = 0; i < 7; i++) {
-        struct small_model s = small_model();
+        struct small_model s = small_model_new();
         s.layers = 1;
         s.type = types[i];
         ck_assert_msg(open_small(&s), "%s", e.text);
@@ -133,7 +133,7 @@ START_TEST(a_missing_key_is_named)
                                 "qwen3.attention.head_count",
                                 "qwen3.attention.layer_norm_rms_epsilon"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        struct small_model s = small_model();
+        struct small_model s = small_model_new();
         char sentence[128];
         s.skip = keys[i];
         snprintf(sentence, sizeof sentence, "key \"%s\" is missing", keys[i]);
@@ -147,7 +147,7 @@ START_TEST(a_missing_tensor_is_named)
     const char *const layer[] = {"attn_norm",   "attn_q",      "attn_k",      "attn_v",
                                  "attn_q_norm", "attn_k_norm", "attn_output", "ffn_norm",
                                  "ffn_gate",    "ffn_up",      "ffn_down"};
-    struct small_model s = small_model();
+    struct small_model s = small_model_new();
     char name[64], sentence[128];
     for (size_t i = 0; i < 13; i++) {
         if (i < 11)
@@ -166,7 +166,7 @@ END_TEST
 // The key goes in with this value instead of its own.
 static bool open_with_int(const char *key, int value)
 {
-    struct small_model s = small_model();
+    struct small_model s = small_model_new();
     s.skip = key;
     struct gguf_writer w = small_model_writer(&s);
     gw_i32(&w, key, value);
@@ -221,7 +221,7 @@ END_TEST
 //: model-test-value-types
 START_TEST(a_value_of_another_type_is_named_with_its_type)
 {
-    struct small_model s = small_model();
+    struct small_model s = small_model_new();
     s.skip = "qwen3.block_count";
     struct gguf_writer w = small_model_writer(&s);
     gw_string(&w, s.skip, "two");
@@ -253,7 +253,7 @@ END_TEST
 //: model-test-architecture
 START_TEST(another_architecture_is_named)
 {
-    struct small_model s = small_model();
+    struct small_model s = small_model_new();
     const char *const names[] = {"llama", "qwen3moe", "", "qwen"};
     s.skip = "general.architecture";
     for (int i = 0; i < 4; i++) {
@@ -269,7 +269,7 @@ END_TEST
 
 START_TEST(scaled_rotations_are_refused_and_unscaled_ones_taken)
 {
-    struct small_model s = small_model();
+    struct small_model s = small_model_new();
     struct gguf_writer w = small_model_writer(&s);
     gw_string(&w, "qwen3.rope.scaling.type", "yarn");
     check_refused(open_writer(&w), "qwen3.rope.scaling.type is yarn, expected none");
@@ -292,7 +292,7 @@ START_TEST(epsilon_and_theta_must_be_numbers_of_a_sensible_size)
                 {"qwen3.rope.freq_base", "1 to 1e+12", {NAN, INFINITY, -1, 0, 1e13}}};
     for (int i = 0; i < 2; i++)
         for (int j = 0; j < 5; j++) {
-            struct small_model s = small_model();
+            struct small_model s = small_model_new();
             char sentence[128];
             s.skip = keys[i].key;
             struct gguf_writer w = small_model_writer(&s);
@@ -313,7 +313,7 @@ START_TEST(a_tensor_of_another_shape_is_shown_with_both)
                  {"blk.1.ffn_down.weight", "(257, 256), expected (256, 256)"},
                  {"output.weight", "(65, 256), expected (64, 256)"}};
     for (int i = 0; i < 3; i++) {
-        struct small_model s = small_model();
+        struct small_model s = small_model_new();
         char sentence[128];
         s.tied = false;
         s.odd = cases[i].name;
@@ -326,7 +326,7 @@ END_TEST
 
 START_TEST(a_tensor_of_more_dimensions_or_a_norm_of_halves_is_refused)
 {
-    struct small_model s = small_model();
+    struct small_model s = small_model_new();
     s.skip = "blk.0.attn_k.weight";
     struct gguf_writer w = small_model_writer(&s);
     const uint64_t extent[] = {256, 64, 2};
@@ -343,7 +343,7 @@ END_TEST
 
 START_TEST(a_tensor_that_is_there_twice_is_refused_by_the_container)
 {
-    struct small_model s = small_model();
+    struct small_model s = small_model_new();
     struct gguf_writer w = small_model_writer(&s);
     small_model_norm(&w, &s, "blk.0.attn_norm.weight", 256);
     ck_assert(!gw_open(&w, &file, &e));
@@ -372,7 +372,7 @@ START_TEST(a_scale_that_is_no_number_is_found_in_every_type)
         {TENSOR_Q6_K, 208, 2, 256, {0, 0x7e, 0, 0}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct small_model s = small_model();
+        struct small_model s = small_model_new();
         s.layers = 1;
         s.type = cases[i].type;
         s.spoilt = "blk.0.ffn_up.weight";
@@ -397,7 +397,7 @@ START_TEST(every_tensor_is_looked_at)
         "token_embd.weight",      "output_norm.weight",       "output.weight",
         "blk.0.attn_norm.weight", "blk.1.attn_k_norm.weight", "blk.1.ffn_down.weight"};
     for (int i = 0; i < 6; i++) {
-        struct small_model s = small_model();
+        struct small_model s = small_model_new();
         s.tied = false;
         s.type = TENSOR_F32;
         s.spoilt = names[i];

@@ -27,7 +27,7 @@ struct small_model {
     size_t spoilt_bytes;
 };
 
-static GW_UNUSED struct small_model small_model(void)
+static GW_UNUSED struct small_model small_model_new(void)
 {
     struct small_model s;
     memset(&s, 0, sizeof s);
