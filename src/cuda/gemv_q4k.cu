@@ -157,7 +157,7 @@ __device__ gemv_q4k_matrix choose(const group &all, int block, int rows_a_block,
 //: gemv-q4k-kernel-body
 // SUPERBLOCKS: of a row, where the compiler shall know; else 0.
 template <int SUPERBLOCKS, int ROWS>
-__global__ void __launch_bounds__(GEMV_THREADS, ROWS == 4 ? 6 : 8)
+__global__ void __launch_bounds__(GEMV_THREADS, 8)
     gemv_q4k_kernel(group all, const block_q8_1 *x, int superblocks)
 {
     int begin;
@@ -208,9 +208,9 @@ void gemv_q4k_group_cuda(const struct gemv_q4k_matrix *matrices, int count,
         total += matrices[i].rows;
         least = matrices[i].rows < least ? matrices[i].rows : least;
     }
-    if (total > 4096 && least >= 4)
+    if (total > 2048 && least >= 4)
         launch_rows<4>(matrices, count, x, columns, stream);
-    else if (total > 1024 && least >= 2)
+    else if (total > 512 && least >= 2)
         launch_rows<2>(matrices, count, x, columns, stream);
     else
         launch_rows<1>(matrices, count, x, columns, stream);
