@@ -428,7 +428,7 @@ static const fault refused[] = {
     SAYS(copy_past_end, "invalid argument"),
     SAYS(copy_in_wrong_direction, "invalid argument"),
     SAYS(allocation_in_capture, "when stream is capturing.*previous error during capture"),
-    SAYS(too_many_threads, "invalid configuration argument"),
+    SAYS(too_many_threads, "invalid argument"),
 };
 
 //: fault-process

@@ -227,11 +227,12 @@ cudaError_t simt_issue_launch(const simt_launch *launch, CUstream_st *stream)
 {
     const dim3 g = launch->grid, b = launch->block;
     const size_t threads = size_t(b.x) * b.y * b.z;
-    if (threads == 0 || threads > SIMT_MAX_THREADS || b.z > 64 || g.x == 0 ||
-        g.x >> 31 != 0 || g.y == 0 || g.y > 65535 || g.z == 0 || g.z > 65535)
-        return simt_fail(cudaErrorInvalidConfiguration);
-    if (launch->shared > 48 << 10)
+    // Too large a block is an invalid value to cudaLaunchKernelEx, as an H200 answers.
+    if (threads > SIMT_MAX_THREADS || launch->shared > 48 << 10)
         return simt_fail(cudaErrorInvalidValue);
+    if (threads == 0 || b.z > 64 || g.x == 0 || g.x >> 31 != 0 || g.y == 0 || g.y > 65535 ||
+        g.z == 0 || g.z > 65535)
+        return simt_fail(cudaErrorInvalidConfiguration);
     return issue(stream, {[l = *launch] { simt_run(&l); }, nullptr, 0});
 }
 
