@@ -341,6 +341,7 @@ static void check_attention(enum kv_type type, int from, int to)
         ck_assert(backend_begin(backend, STEP_LOGITS, context_bucket(i + 1, CONTEXT)));
         backend_qk_norm_rope(backend, qs, ks, w[0], w[1], &turns);
         backend_append(backend, cache, 1, ks, vs);
+        backend_append(backend, cache, 0, vs, ks); // another layer, other numbers
         backend_attend(backend, result, qs, cache, 1);
         backend_end(backend);
         own_attention(&own, out, q, k, v, norms.data, i);

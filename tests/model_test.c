@@ -198,8 +198,10 @@ END_TEST
 //: model-test-fit
 START_TEST(numbers_that_do_not_fit_each_other_are_refused)
 {
-    check_refused(open_with_int("qwen3.attention.head_count_kv", 3),
-                  "3 key-value heads do not divide 2 query heads");
+    struct small_model s = small_model_new();
+    s.heads = 4;
+    s.kv_heads = 3;
+    check_refused(open_small(&s), "3 key-value heads do not divide 4 query heads");
     check_refused(open_with_int("qwen3.attention.key_length", 127),
                   "qwen3.attention.key_length is 127, expected a multiple of 8");
     check_refused(open_with_int("qwen3.attention.value_length", 64),
@@ -329,9 +331,9 @@ START_TEST(a_tensor_of_more_dimensions_or_a_norm_of_halves_is_refused)
     struct small_model s = small_model_new();
     s.skip = "blk.0.attn_k.weight";
     struct gguf_writer w = small_model_writer(&s);
-    const uint64_t extent[] = {256, 64, 2};
-    gw_tensor(&w, s.skip, TENSOR_Q4_K, 3, extent, NULL, 128 * 144);
-    check_refused(open_writer(&w), "tensor blk.0.attn_k.weight has shape (2, 64, 256), "
+    const uint64_t extent[] = {256, 128, 2};
+    gw_tensor(&w, s.skip, TENSOR_Q4_K, 3, extent, NULL, 256 * 144);
+    check_refused(open_writer(&w), "tensor blk.0.attn_k.weight has shape (2, 128, 256), "
                                    "expected (128, 256)");
     s.skip = "blk.1.ffn_norm.weight";
     w = small_model_writer(&s);
