@@ -62,6 +62,15 @@ __global__ void missing_second_barrier(const float *in, float *out)
     }
     out[threadIdx.x] = sum;
 }
+__global__ void last_reader_overwrites(const float *in, float *out)
+{
+    __shared__ float s[N];
+    s[threadIdx.x] = in[threadIdx.x];
+    __syncthreads();
+    out[threadIdx.x] = s[0];
+    if (threadIdx.x == N - 1)
+        s[0] = 0; // FAULT: others may not have read it yet
+}
 __global__ void missing_warp_barrier(const float *in, float *out)
 {
     __shared__ float s[N];
@@ -353,6 +362,8 @@ static const fault barriers[] = {
            WHERE "reads uninitialized shared memory at LINE"),
     KERNEL(missing_second_barrier, ORDERS, NOTHING,
            WHERE "race: reads at LINE what thread [0-9]+ wrote at faults_test.cu:[0-9]+"),
+    KERNEL(last_reader_overwrites, ORDERS, NOTHING,
+           WHERE "race: overwrites at LINE what thread 0 read at faults_test.cu:[0-9]+"),
     KERNEL(missing_warp_barrier, ORDERS, NOTHING,
            WHERE "reads uninitialized shared memory at LINE"),
     KERNEL(shuffle_for_a_fence, NOTHING, NOTHING,
