@@ -128,6 +128,10 @@ end
 local function ask(command, base)
   local name = base .. "." .. os.tmpname():match("[^/_.]*$") .. ".sh"
   local f = assert(io.open(name, "w"))
+  local test, variant = command:match("(build/([%w+]+)/tests/[%w_/]+_test)")
+  if test then                                       -- a test that is run is built first
+    f:write("make -s VARIANT=", variant, " ", test, " >/dev/null 2>&1\n")
+  end
   f:write(command, "\n")
   f:close()
   return name
@@ -207,7 +211,7 @@ local function mutant_named(name)
   return mutants[name]
 end
 
-local function near(m) return m.file .. " tests/" .. m.test .. "_test.c* tests/mutants" end
+local function near(m) return m.file .. " tests/" .. m.test .. "_test.c*" end
 
 -- Runs the mutants of these names side by side, after one build of the tests that catch them.
 function blocks.run_mutants(names)
