@@ -111,6 +111,7 @@ static void check_death(void (*calls)(void), const char *expected)
     ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
 }
 
+//: backend-test-calls
 static void multiply_seven(void)
 {
     backend_gemv(&backend, &eight, &matrix, &seven);
