@@ -5,7 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-static void keep_to_one_line(char *text)
+void error_one_line(char *text)
 {
     for (; *text != 0; text++)
         if ((unsigned char)*text < 0x20 || *text == 0x7f)
@@ -18,7 +18,7 @@ bool failed(struct error *e, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(e->text, sizeof e->text, format, arguments);
     va_end(arguments);
-    keep_to_one_line(e->text);
+    error_one_line(e->text);
     return false;
 }
 
@@ -32,6 +32,6 @@ bool failed_in(struct error *e, const char *format, ...)
     va_end(arguments);
     if (n >= 0 && (size_t)n < sizeof e->text)
         snprintf(e->text + n, sizeof e->text - (size_t)n, ": %s", inner.text);
-    keep_to_one_line(e->text);
+    error_one_line(e->text);
     return false;
 }

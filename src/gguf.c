@@ -48,31 +48,26 @@ static const char *looks_like(const unsigned char *bytes, size_t size)
 //: gguf-magic
 static bool take_magic(struct gguf_cursor *c, struct error *e)
 {
-    const unsigned char *magic = gguf_take(c, 4, e);
-    if (magic == NULL)
+    const unsigned char *m = gguf_take(c, 4, e);
+    if (m == NULL)
         return failed_in(e, "the magic \"GGUF\"");
-    if (memcmp(magic, "GGUF", 4) != 0)
-        return failed(e,
-                      "the first bytes are %02x %02x %02x %02x, expected 47 47 55 46, "
-                      "\"GGUF\"; it looks like %s",
-                      magic[0], magic[1], magic[2], magic[3],
-                      looks_like(c->bytes, c->size));
-    return true;
+    return memcmp(m, "GGUF", 4) == 0 ||
+           failed(e,
+                  "the first bytes are %02x %02x %02x %02x, expected 47 47 55 46, "
+                  "\"GGUF\"; it looks like %s",
+                  m[0], m[1], m[2], m[3], looks_like(c->bytes, c->size));
 }
 
-//: gguf-version
 static bool take_version(struct gguf_cursor *c, uint32_t *version, struct error *e)
 {
     if (!gguf_take_u32(c, version, e))
         return failed_in(e, "the version");
     if (*version != 0 && (*version & 0xffff) == 0)
         return failed(e,
-                      "version bytes %02x %02x %02x %02x: a big-endian file, expected "
-                      "little-endian",
-                      c->bytes[4], c->bytes[5], c->bytes[6], c->bytes[7]);
-    if (*version != 2 && *version != 3)
-        return failed(e, "version %" PRIu32 ", expected 2 or 3", *version);
-    return true;
+                      "version bytes 00 00 %02x %02x: big-endian, expected little-endian",
+                      c->bytes[6], c->bytes[7]);
+    return *version == 2 || *version == 3 ||
+           failed(e, "version %" PRIu32 ", expected 2 or 3", *version);
 }
 
 //: gguf-counts
@@ -309,7 +304,7 @@ static bool read_tensors(struct gguf *g, struct gguf_cursor *c, uint64_t *offset
     return true;
 }
 
-//: gguf-overlap
+//: gguf-overlap-check
 static int compare_places(const void *a, const void *b)
 {
     const struct gguf_tensor *s = *(const struct gguf_tensor *const *)a;
@@ -317,7 +312,6 @@ static int compare_places(const void *a, const void *b)
     return (s->data > t->data) - (s->data < t->data);
 }
 
-//: gguf-overlap-check
 // In the order of their data, each tensor must end before the next begins.  order has room
 // for a pointer to each.
 static bool check_overlap(const struct gguf *g, const struct gguf_tensor **order,
@@ -330,11 +324,8 @@ static bool check_overlap(const struct gguf *g, const struct gguf_tensor **order
         const struct gguf_tensor *s = order[i - 1], *t = order[i];
         size_t between = (size_t)((const char *)t->data - (const char *)s->data);
         if (between < s->bytes)
-            return failed(
-                e,
-                "tensor \"%.*s\" begins %zu bytes after tensor \"%.*s\", which is "
-                "%zu bytes long",
-                GGUF_SHOW(t->name), between, GGUF_SHOW(s->name), s->bytes);
+            return failed(e, "tensor \"%.*s\" begins %zu bytes after \"%.*s\", %zu long",
+                          GGUF_SHOW(t->name), between, GGUF_SHOW(s->name), s->bytes);
     }
     return true;
 }

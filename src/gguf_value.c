@@ -2,7 +2,6 @@
 // The values of a GGUF file's metadata; see gguf_value.h.
 #include "gguf_value.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -137,29 +136,18 @@ double gguf_float_at(enum gguf_type type, const unsigned char *from)
     return wide;
 }
 
-//: gguf-describe-string
-static int describe_string(struct gguf_cursor *c, char *text, size_t room)
-{
-    struct gguf_string s;
-    struct error ignored;
-    if (!gguf_take_string(c, &s, &ignored))
-        return snprintf(text, room, "?");
-    const char *more = s.length > GGUF_SHOWN ? "..." : "";
-    int length = snprintf(text, room, "\"%.*s%s\"", GGUF_SHOW(s), more);
-    for (; *text != 0; text++)
-        if (iscntrl((unsigned char)*text))
-            *text = '?';
-    return length;
-}
-
 //: gguf-describe-element
 // One element at the cursor, which moves past it.
 static int describe_element(struct gguf_cursor *c, enum gguf_type type, char *text,
                             size_t room)
 {
     struct error ignored;
+    struct gguf_string s;
     if (type == GGUF_STRING)
-        return describe_string(c, text, room);
+        return !gguf_take_string(c, &s, &ignored)
+                   ? snprintf(text, room, "?")
+                   : snprintf(text, room, "\"%.*s%s\"", GGUF_SHOW(s),
+                              s.length > GGUF_SHOWN ? "..." : "");
     const unsigned char *from = gguf_take(c, types[type].bytes, &ignored);
     if (from == NULL)
         return snprintf(text, room, "?");
@@ -190,4 +178,5 @@ void gguf_describe_at(struct gguf_cursor c, const struct gguf_value *v, char *te
     }
     if (v->count > FIRST && used < room)
         snprintf(text + used, room - used, ", ...");
+    error_one_line(text);
 }

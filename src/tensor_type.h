@@ -1,6 +1,5 @@
 //: tensor-type
-// How the values of a tensor are stored: the type numbers of the GGUF format, their names,
-// and how many bytes a block of each takes.
+// How a tensor's values are stored: GGUF's type numbers, and what a block of each takes.
 #ifndef LANEWISE_TENSOR_TYPE_H
 #define LANEWISE_TENSOR_TYPE_H
 
@@ -16,14 +15,12 @@ enum tensor_type { // the types that this program reads
     TENSOR_BF16 = 30,
 };
 
-//: tensor-layout
 struct block_layout {
     const char *name; // as the format's documentation spells it, "Q4_K"; null if unknown
     int block_values; // in one block: 1, 32 or 256; 0 if the type is not read
     int block_bytes;
 };
 
-// What a type number means, any number.
-struct block_layout tensor_layout(uint32_t type);
+struct block_layout tensor_layout(uint32_t type); // of any number
 
 #endif
