@@ -77,6 +77,13 @@ __global__ void missing_warp_barrier(const float *in, float *out)
     s[threadIdx.x] = in[threadIdx.x];
     out[threadIdx.x] = s[threadIdx.x ^ 1]; // FAULT: lanes need not run in step
 }
+__global__ void halves_read_across(const float *in, float *out)
+{
+    __shared__ float s[N];
+    s[threadIdx.x] = in[threadIdx.x];
+    __syncwarp(threadIdx.x % 32 < 16 ? 0x0000ffffu : 0xffff0000u);
+    out[threadIdx.x] = s[threadIdx.x ^ 16]; // FAULT: of the half that met apart
+}
 __global__ void shuffle_for_a_fence(const float *in, float *out)
 {
     __shared__ float s[N];
@@ -365,6 +372,8 @@ static const fault barriers[] = {
     KERNEL(last_reader_overwrites, ORDERS, NOTHING,
            WHERE "race: overwrites at LINE what thread 0 read at faults_test.cu:[0-9]+"),
     KERNEL(missing_warp_barrier, ORDERS, NOTHING,
+           WHERE "reads uninitialized shared memory at LINE"),
+    KERNEL(halves_read_across, ORDERS, NOTHING,
            WHERE "reads uninitialized shared memory at LINE"),
     KERNEL(shuffle_for_a_fence, NOTHING, NOTHING,
            WHERE "race: reads at LINE what thread [0-9]+ wrote at faults_test.cu:[0-9]+"),
