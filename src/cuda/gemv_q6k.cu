@@ -84,7 +84,9 @@ __device__ float add_block(float sum, const code_group &c, const activations &a)
 
 //: gemv-q6k-kernel
 template <int ROWS>
-__global__ void __launch_bounds__(GEMV_THREADS, ROWS == 4 ? 6 : 8)
+__global__ void __launch_bounds__(GEMV_THREADS, ROWS == 4   ? 8
+                                                : ROWS == 2 ? 10
+                                                            : 12)
     gemv_q6k_kernel(float *y, const block_q6k *w, const block_q8_1 *x,
                     const float *residual, int rows, int n)
 {
@@ -120,7 +122,7 @@ void gemv_q6k_cuda(float *y, const struct block_q6k *w, const struct block_q8_1 
 {
     if (rows > 4096)
         launch_rows<4>(y, w, x, residual, rows, columns, stream);
-    else if (rows > 1024)
+    else if (rows > 512)
         launch_rows<2>(y, w, x, residual, rows, columns, stream);
     else
         launch_rows<1>(y, w, x, residual, rows, columns, stream);
