@@ -71,6 +71,7 @@ static bool golden_row(int row, int *prompt, int *n_prompt, int *next, int *n_ne
     return true;
 }
 
+//: decoder-test-greedy
 static void check_greedy(const int *prompt, int n_prompt, const int *expected, int n)
 {
     struct error e;
@@ -87,6 +88,7 @@ static void check_greedy(const int *prompt, int n_prompt, const int *expected, i
     ck_assert_int_eq(decoder_position(decoder), n_prompt - 1 + n);
 }
 
+//: decoder-test-rows
 START_TEST(every_golden_row_continues_exactly)
 {
     int prompt[MOST_IDS], next[MOST_IDS], n_prompt, n_next, rows = 0;
@@ -98,6 +100,7 @@ START_TEST(every_golden_row_continues_exactly)
 }
 END_TEST
 
+//: decoder-test-nmse
 // Reads one line of logits; NMSE of ours against it.
 static double nmse_against(FILE *f, const float *ours)
 {
@@ -112,6 +115,7 @@ static double nmse_against(FILE *f, const float *ours)
     return error / power;
 }
 
+//: decoder-test-logits-after
 static const float *logits_after(int id)
 {
     struct error e;
@@ -121,6 +125,7 @@ static const float *logits_after(int id)
     return logits;
 }
 
+//: decoder-test-logits
 // The q8_1 activations alone move the logits of one position by an NMSE of 2e-5 to 8e-5 (a
 // float64 model with nothing but them and the f16 cache gives as much), so a position may
 // have 1e-4, and a file's mean half of that.
@@ -145,6 +150,7 @@ START_TEST(logits_match_the_float64_reference)
 }
 END_TEST
 
+//: decoder-test-far
 START_TEST(logits_match_at_both_sides_of_a_bucket_and_far_out)
 {
     static char line[1 << 16];
@@ -170,6 +176,7 @@ START_TEST(logits_match_at_both_sides_of_a_bucket_and_far_out)
 }
 END_TEST
 
+//: decoder-test-divergence
 // Both over the six golden prompts and their continuations.
 START_TEST(divergence_from_the_float64_model_is_small)
 {
@@ -200,6 +207,7 @@ START_TEST(divergence_from_the_float64_model_is_small)
 }
 END_TEST
 
+//: decoder-test-bits
 START_TEST(bits_do_not_depend_on_the_number_of_threads)
 {
     float one[VOCABULARY];
@@ -226,6 +234,7 @@ START_TEST(bits_do_not_depend_on_an_earlier_conversation)
 }
 END_TEST
 
+//: decoder-test-cut-short
 START_TEST(a_greedy_run_cut_short_leaves_the_cache_at_what_was_fed)
 {
     int prompt[MOST_IDS], next[MOST_IDS], n_prompt, n_next, token;
@@ -246,6 +255,7 @@ START_TEST(a_greedy_run_cut_short_leaves_the_cache_at_what_was_fed)
 }
 END_TEST
 
+//: decoder-test-f32
 START_TEST(an_f32_cache_is_as_close)
 {
     int prompt[MOST_IDS], next[MOST_IDS], n_prompt, n_next;
@@ -309,6 +319,7 @@ static struct decoder *open_in(size_t bytes, int context, struct error *e)
     return decoder;
 }
 
+//: decoder-test-too-little
 // A position of the tales model: 6 layers, keys and values, 2 heads of 128 halves.
 enum { A_POSITION = 6 * 2 * 2 * 128 * 2, PLENTY = 1 << 30 };
 
@@ -334,6 +345,7 @@ START_TEST(too_little_memory_is_told_with_the_context_that_would_fit)
 }
 END_TEST
 
+//: decoder-test-suite
 Suite *suite(void)
 {
     Suite *s = suite_create("decoder");

@@ -100,6 +100,7 @@ static void float64_rotate(double *head, int head_dim, int position, double thet
     }
 }
 
+//: float64-attend
 static void float64_attend(struct float64_model *f, double *out, const double *q,
                            const double *keys, const double *values, int position)
 {
@@ -122,6 +123,7 @@ static void float64_attend(struct float64_model *f, double *out, const double *q
     }
 }
 
+//: float64-layer
 static void float64_layer(struct float64_model *f, int layer, int position)
 {
     const struct model_shape *s = &f->model->shape;
@@ -140,6 +142,7 @@ static void float64_layer(struct float64_model *f, int layer, int position)
         float64_norm(head, head, t[i < s->heads ? ATTN_Q_NORM : ATTN_K_NORM], s->epsilon);
         float64_rotate(head, s->head_dim, position, s->theta);
     }
+    //: float64-layer-rest
     for (int i = 0; i < s->heads; i++) {
         int from = i / (s->heads / s->kv_heads) * s->head_dim;
         float64_attend(f, f->attended + i * s->head_dim, f->q + i * s->head_dim,
@@ -154,6 +157,7 @@ static void float64_layer(struct float64_model *f, int layer, int position)
     float64_multiply(f, f->x, t[FFN_DOWN], f->gate, true);
 }
 
+//: float64-step
 // logits: (vocabulary), after the token at this position.
 static void float64_step(struct float64_model *f, double *logits, int token, int position)
 {
@@ -166,6 +170,7 @@ static void float64_step(struct float64_model *f, double *logits, int token, int
     float64_multiply(f, logits, f->model->output, f->h, false);
 }
 
+//: float64-divergence
 // Kullback-Leibler divergence of the softmax of ours from the softmax of the truth, in
 // nats.
 static double float64_divergence(const double *truth, const float *ours, int n)

@@ -142,6 +142,7 @@ START_TEST(a_missing_key_is_named)
 }
 END_TEST
 
+//: model-test-missing-tensors
 START_TEST(a_missing_tensor_is_named)
 {
     const char *const layer[] = {"attn_norm",   "attn_q",      "attn_k",      "attn_v",
@@ -173,6 +174,7 @@ static bool open_with_int(const char *key, int value)
     return open_writer(&w);
 }
 
+//: model-test-absurd
 START_TEST(zero_negative_and_absurd_numbers_are_refused_with_the_limit)
 {
     const struct {
@@ -373,6 +375,7 @@ START_TEST(a_scale_that_is_no_number_is_found_in_every_type)
         {TENSOR_Q5_K, 2, 2, 256, {0, 0x7e, 0, 0}},
         {TENSOR_Q6_K, 208, 2, 256, {0, 0x7e, 0, 0}},
     };
+    //: model-test-spoil
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct small_model s = small_model_new();
         s.layers = 1;
@@ -393,6 +396,7 @@ START_TEST(a_scale_that_is_no_number_is_found_in_every_type)
 }
 END_TEST
 
+//: model-test-every
 START_TEST(every_tensor_is_looked_at)
 {
     const char *const names[] = {
