@@ -183,10 +183,42 @@ START_TEST(nothing_is_coloured)
 }
 END_TEST
 
+//: main-test-readme
+// The tale in README.md is the one that is told; only its line breaks may differ.
+static void skip_blanks(const char **text)
+{
+    while (**text == ' ' || **text == '\n')
+        ++*text;
+}
+
+START_TEST(the_readme_shows_the_tale_that_is_told)
+{
+    static char readme[1 << 16];
+    int fd = open("README.md", O_RDONLY);
+    if (fd < 0)
+        return; // a copy of the sources alone
+    spawn_read(fd, readme, sizeof readme);
+    const char *shown = strstr(readme, "<!-- tale -->\n```\n");
+    const char *prompt = "Once upon a time", *told = ran.out;
+    ck_assert_ptr_nonnull(shown);
+    shown = strstr(shown, "```\n") + 4;
+    ck_assert(strncmp(shown, prompt, strlen(prompt)) == 0);
+    shown += strlen(prompt);
+    RUN("generate", MODEL, "-p", prompt, "--temp", "0.7", "--top-p", "0.9", "--seed", "2",
+        "--backend", "cpu", "--threads", "1", "-q");
+    succeeded();
+    for (skip_blanks(&told), skip_blanks(&shown); *told != 0;
+         skip_blanks(&told), skip_blanks(&shown))
+        ck_assert_msg(*told++ == *shown++, "README.md is stale; make readme");
+    ck_assert(strncmp(shown, "```", 3) == 0);
+}
+END_TEST
+
 Suite *suite(void)
 {
     Suite *s = suite_create("main");
     add_case(s, "usage", wrong_usage_is_status_2, help_is_on_standard_output, NULL);
+    add_case(s, "readme", the_readme_shows_the_tale_that_is_told, NULL);
     add_case(s, "files", a_file_that_is_not_there_is_named, what_is_no_gguf_file_is_said,
              a_file_cut_anywhere_is_refused, another_architecture_is_named,
              a_scale_that_is_no_number_is_an_error, NULL);
