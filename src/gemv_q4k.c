@@ -17,22 +17,40 @@ static void q4k_codes(int16_t codes[256], const struct block_q4k *w)
         }
 }
 
+//: gemv-q4k-oracle-factors
+// The eight scales times d and the eight minima times dmin: q4k_scale_min for all
+// sub-blocks at once, which a compiler can turn into a few vector instructions.
+static void q4k_factors(float scales[8], float mins[8], const struct block_q4k *w)
+{
+    float d = half_to_float(w->d), dmin = half_to_float(w->dmin);
+    const uint8_t *s = w->scales;
+    for (int j = 0; j < 4; j++) {
+        scales[j] = d * (float)(s[j] & 63);
+        mins[j] = dmin * (float)(s[j + 4] & 63);
+        scales[j + 4] = d * (float)((s[j + 8] & 15) | s[j] >> 6 << 4);
+        mins[j + 4] = dmin * (float)(s[j + 8] >> 4 | s[j + 4] >> 6 << 4);
+    }
+}
+
 //: gemv-q4k-oracle-superblock
 static double superblock_dot(const struct block_q4k *w, const struct q8_1_wide *x)
 {
-    float d = half_to_float(w->d), dmin = half_to_float(w->dmin);
+    float scales[8], mins[8], products[8];
     int16_t codes[256];
+    int dots[8];
     double total = 0;
+    q4k_factors(scales, mins, w);
     q4k_codes(codes, w);
     for (int j = 0; j < 8; j++) {
-        int scale, min, dot = 0;
-        q4k_scale_min(w->scales, j, &scale, &min);
+        int dot = 0;
         for (int i = 32 * j; i < 32 * j + 32; i++)
             dot += codes[i] * x->codes[i];
-        float product =
-            d * (float)scale * (float)dot - dmin * (float)min * (float)x->sums[j];
-        total += (double)(x->d[j] * product);
+        dots[j] = dot;
     }
+    for (int j = 0; j < 8; j++)
+        products[j] = x->d[j] * (scales[j] * (float)dots[j] - mins[j] * (float)x->sums[j]);
+    for (int j = 0; j < 8; j++)
+        total += (double)products[j];
     return total;
 }
 
