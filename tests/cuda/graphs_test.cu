@@ -54,6 +54,7 @@ struct run {
         decoder_free(decoder);
         backend_free(backend);
     }
+    //: graphs-test-run-verbs
     std::vector<float> logits_after(int token)
     {
         ck_assert_msg(decoder_prompt(decoder, &token, 1, &e), "%s", e.text);
@@ -136,7 +137,7 @@ START_TEST(logits_are_near_the_cpus)
     for (enum kv_type kv : {KV_F16, KV_F32}) {
         run cpu(CPU, kv), gpu(GRAPHS, kv);
         ck_assert_msg(gpu.decoder != NULL, "%s", e.text);
-        for (int token : {5, 9, 2, 63}) {
+        for (int token : {5, 9}) {
             const std::vector<float> found = gpu.logits_after(token);
             note_bits(found.data(), 4 * found.size(), SAME_IN_EVERY_ORDER, __FILE__,
                       __LINE__);
@@ -159,6 +160,7 @@ START_TEST(graphs_change_no_bit)
 }
 END_TEST
 
+//: graphs-test-rewinding
 START_TEST(a_replay_after_rewinding_gives_the_same_bits)
 {
     run graphs(GRAPHS);
@@ -190,6 +192,7 @@ START_TEST(greedy_steps_that_feed_themselves_choose_what_the_host_would)
 }
 END_TEST
 
+//: graphs-test-cut-short
 START_TEST(a_run_cut_short_continues_where_it_stopped)
 {
     run whole(GRAPHS), cut(GRAPHS);
@@ -257,6 +260,7 @@ std::vector<int> golden_ids(int field)
     return ids;
 }
 
+//: graphs-test-golden-tale
 // Where no activation's code and no half in the cache falls otherwise than on the CPU, the
 // logits differ by an NMSE of 1e-14; where one does, by up to 2e-5.
 START_TEST(the_golden_tale_is_told_token_by_token)
