@@ -265,11 +265,15 @@ end
 function check_markup(c, text)
   local words = text:gsub("<pre.-</pre>", ""):gsub("<code.-</code>", ""):gsub("<math.-</math>", "")
     :gsub("<svg.-</svg>", ""):gsub("<figcaption.-</figcaption>", ""):gsub("<[^>]*>", "")
-  for _, mark in ipairs { ":::", "{#", "{.", "](", "][", "``" } do
+  for _, mark in ipairs { ":::", "{#", "{.", "](#", "](http", "``" } do
     local at = words:find(mark, 1, true)
     if at then
       local near = words:sub(at, at + 40):match("[^\n]*")
-      report.problem(c.file, near:sub(1, 12), "markup that was not understood: %s", near)
+      local file = c.file
+      each_file(c, function(_, path)
+        if (report.read(path) or ""):find(near:sub(1, 12), 1, true) then file = path end
+      end)
+      report.problem(file, near:sub(1, 12), "markup that was not understood: %s", near)
     end
   end
 end
