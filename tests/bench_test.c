@@ -50,6 +50,7 @@ START_TEST(a_run_starts_at_its_depth_and_has_its_length)
 }
 END_TEST
 
+//: bench-test-fits
 START_TEST(a_run_that_does_not_fit_is_refused_with_the_numbers)
 {
     struct bench_row row;
@@ -102,6 +103,7 @@ START_TEST(lines_hold_rates_bytes_and_the_share)
 }
 END_TEST
 
+//: bench-test-suite
 Suite *suite(void)
 {
     Suite *s = suite_create("bench");

@@ -130,6 +130,7 @@ static void look_at(const struct gguf_tensor *t)
     ck_assert(fabs(deviation / expected - 1) <= 0.02);
 }
 
+//: synth-test-mean
 START_TEST(weights_have_mean_0_and_keep_a_product_at_its_inputs_scale)
 {
     write_and_open(&untied, 0, 512);
@@ -142,6 +143,7 @@ START_TEST(weights_have_mean_0_and_keep_a_product_at_its_inputs_scale)
 }
 END_TEST
 
+//: synth-test-same
 START_TEST(two_files_of_one_shape_are_the_same)
 {
     write_and_open(&untied, 0, VOCABULARY);
