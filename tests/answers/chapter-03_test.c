@@ -18,12 +18,12 @@ START_TEST(where_value_200_of_block_3_lies)
 END_TEST
 
 //: answer-sectors
-// Sectors of 32 bytes that the bytes from first on touch, for blocks each so far apart.
-static int sectors(int first, int stride, int blocks)
+// Sectors of 32 bytes that are touched by the first `bytes` of blocks `stride` bytes apart.
+static int sectors(int bytes, int stride, int blocks)
 {
     int touched = 0, last = -1;
     for (int b = 0; b < blocks; b++)
-        for (int byte = first + stride * b; byte < first + stride * b + 128; byte++)
+        for (int byte = stride * b; byte < stride * b + bytes; byte++)
             if (byte / 32 != last) {
                 last = byte / 32;
                 touched++;
@@ -31,10 +31,10 @@ static int sectors(int first, int stride, int blocks)
     return touched;
 }
 
-START_TEST(sectors_of_two_blocks_of_codes)
+START_TEST(sectors_of_the_metadata_of_eight_blocks)
 {
-    ck_assert_int_eq(sectors(0, 128, 2), 8);  // packed
-    ck_assert_int_eq(sectors(16, 144, 2), 9); // as in the file
+    ck_assert_int_eq(sectors(16, 16, 8), 4);  // packed
+    ck_assert_int_eq(sectors(16, 144, 8), 8); // as in the file
 }
 END_TEST
 
@@ -70,7 +70,8 @@ END_TEST
 Suite *suite(void)
 {
     Suite *s = suite_create("answers-03");
-    add_case(s, "answers", where_value_200_of_block_3_lies, sectors_of_two_blocks_of_codes,
-             one_value_from_the_packed_layout, NULL);
+    add_case(s, "answers", where_value_200_of_block_3_lies,
+             sectors_of_the_metadata_of_eight_blocks, one_value_from_the_packed_layout,
+             NULL);
     return s;
 }
