@@ -1,6 +1,6 @@
 //: file-map
-// A file as memory: the kernel brings in the pages that are touched, when they are touched,
-// and drops them again where memory runs short.  Nothing is copied.
+// A file as memory: the operating system brings in pages as they are touched, and drops
+// them again where memory runs short.  Nothing is copied.
 #ifndef LANEWISE_FILE_MAP_H
 #define LANEWISE_FILE_MAP_H
 
