@@ -63,6 +63,7 @@ START_TEST(one_turn_is_the_reply_to_it)
 }
 END_TEST
 
+//: converse-test-kept
 START_TEST(a_kept_cache_gives_the_reply_of_a_fresh_one)
 {
     char first[1024], second[1024], third[1024], expected[4096];
@@ -83,6 +84,7 @@ START_TEST(a_kept_cache_gives_the_reply_of_a_fresh_one)
 }
 END_TEST
 
+//: converse-test-once
 START_TEST(the_kept_cache_is_not_computed_again)
 {
     long once, twice;

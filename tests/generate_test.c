@@ -121,6 +121,7 @@ static int tokens_of(const char *prompt)
     return n;
 }
 
+//: generate-test-full
 START_TEST(a_prompt_fills_the_context_but_does_not_pass_it)
 {
     const char *prompt = "Once upon a time there was a fox";
@@ -144,6 +145,7 @@ START_TEST(a_prompt_fills_the_context_but_does_not_pass_it)
 }
 END_TEST
 
+//: generate-test-empty
 START_TEST(an_empty_prompt_is_an_error)
 {
     RUN("generate", MODEL, "-p", "");

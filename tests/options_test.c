@@ -104,6 +104,7 @@ START_TEST(seeds_have_64_bits)
 }
 END_TEST
 
+//: options-test-lists
 START_TEST(lists_are_numbers_and_commas)
 {
     ck_assert(PARSE("bench", "m", "--depth", "0,2048"));
