@@ -1,8 +1,9 @@
 //: rope
-// Rotary position embedding: of each head of a query or key, the values i and i + head_dim
-// / 2 are a point in a plane, and the point turns by position * theta^(-2i / head_dim)
-// radians. Su and others, RoFormer, 2021; the pairing is GPT-NeoX's. Angle and rotation are
-// f64, whatever the position; each output is rounded to f32 once.
+// Rotary position embedding: of each head of a query or key, the values i and
+// i + head_dim / 2 are a point in a plane, and the point turns by
+// position * theta^(-2i / head_dim) radians.  Su and others, RoFormer, 2021; the pairing is
+// GPT-NeoX's.  Angle and rotation are f64, whatever the position; each output is rounded to
+// f32 once.
 #ifndef LANEWISE_ROPE_H
 #define LANEWISE_ROPE_H
 
