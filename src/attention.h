@@ -33,8 +33,12 @@ void attention_cpu(struct attention_partials *p, const float *q, const void *key
                    const void *values, const struct kv_shape *shape, int heads, int length,
                    int splits);
 //: attention-verbs-cuda
+// Bytes of keys that a layer may have there: 2^31 segments of 16 bytes, which the kernel
+// counts in 32 bits.  A caller that takes a shape from outside checks this.
+#define ATTENTION_KEYS_MAX ((size_t)1 << 35)
+
 // position: one int in device memory; length is *position + 1.  q, keys and values lie at
-// multiples of 16 bytes, and keys take at most 32 GiB.
+// multiples of 16 bytes.
 void attention_cuda(struct attention_partials *p, const float *q, const void *keys,
                     const void *values, const struct kv_shape *shape, int heads,
                     const int *position, int splits, cudaStream_t stream);

@@ -310,7 +310,8 @@ void attention_cuda(struct attention_partials *p, const float *q, const void *ke
                     const int *position, int splits, cudaStream_t stream)
 {
     assert(shape->head_dim % 8 == 0 && heads % shape->kv_heads == 0);
-    assert(kv_bytes(shape) <= size_t{1} << 35); // 2^31 segments: a step past is no wrap
+    const size_t bytes = kv_bytes(shape);
+    assert(bytes > 0 && bytes <= ATTENTION_KEYS_MAX); // a step past the end is no wrap
     const auto run = shape->type == KV_F16 ? attend<__half> : attend<float>;
     run(*p, q, keys, values, *shape, heads, position, splits, stream);
 }

@@ -187,6 +187,9 @@ bool fill_cache(struct cuda_backend *b, struct cuda_cache *c, struct error *e)
     if (c->layer_bytes == 0 || c->layer_bytes > SIZE_MAX / arrays)
         return failed(e, "the cache of %d positions is too large",
                       c->shape.shape.max_context);
+    if (c->layer_bytes > ATTENTION_KEYS_MAX)
+        return failed(e, "CUDA: keys of %zu bytes a layer, expected at most %zu",
+                      c->layer_bytes, ATTENTION_KEYS_MAX);
     c->memory = static_cast<uint8_t *>(
         allocate(&b->base, &c->bytes, arrays * c->layer_bytes, "the cache", e));
     for (int i = 0; c->memory != nullptr && i < 3; i++) {

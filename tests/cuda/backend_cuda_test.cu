@@ -431,13 +431,6 @@ START_TEST(tensors_arrive_whole_in_one_piece_or_more)
 END_TEST
 
 //: backend-cuda-test-counted
-size_t memory_left()
-{
-    size_t left = 0, total = 0;
-    CHECK_CUDA(cudaMemGetInfo(&left, &total));
-    return left;
-}
-
 START_TEST(what_is_freed_is_no_longer_in_use)
 {
     const struct kv_shape shape = {KV_F16, 2, 10, 16};
@@ -458,8 +451,15 @@ START_TEST(what_is_freed_is_no_longer_in_use)
 }
 END_TEST
 
-//: backend-cuda-test-failing
 #ifdef EMULATED
+size_t memory_left()
+{
+    size_t left = 0, total = 0;
+    CHECK_CUDA(cudaMemGetInfo(&left, &total));
+    return left;
+}
+
+//: backend-cuda-test-failing
 // A backend, a weight, a vector, a longer vector and a cache; false where any fails.
 bool make_everything(const struct tensor &t)
 {
@@ -515,6 +515,18 @@ START_TEST(a_device_of_too_little_memory_is_told_with_both_numbers)
                      "CUDA: no memory for the cache: 448.0 MiB needed, 92.0 MiB free");
 }
 END_TEST
+
+START_TEST(a_cache_of_more_segments_than_the_kernel_counts_is_refused)
+{
+    const kv_shape most = {KV_F16, 8, 1 << 24, 128}; // 8 * 2^24 * 256 bytes: 2^35 of keys
+    const kv_shape more = {KV_F16, 8, (1 << 24) + 1, 128};
+    ck_assert(backend_cache_new(both.cuda, &most, 1, 16, &e) == NULL);
+    ck_assert_ptr_nonnull(strstr(e.text, "no memory for the cache: 65536.0 MiB needed"));
+    ck_assert(backend_cache_new(both.cuda, &more, 1, 16, &e) == NULL);
+    ck_assert_str_eq(e.text, "CUDA: keys of 34359740416 bytes a layer, expected at most "
+                             "34359738368");
+}
+END_TEST
 #endif
 } // namespace
 
@@ -539,6 +551,7 @@ Suite *suite(void)
 #ifdef EMULATED
     tcase_add_test(limits, each_allocation_that_fails_is_told_and_leaves_nothing);
     tcase_add_test(limits, a_device_of_too_little_memory_is_told_with_both_numbers);
+    tcase_add_test(limits, a_cache_of_more_segments_than_the_kernel_counts_is_refused);
 #endif
     suite_add_tcase(s, core);
     suite_add_tcase(s, limits);
