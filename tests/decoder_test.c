@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "backend_cpu.h"
+#include "failing_malloc.h"
 #include "float64_model.h"
 #include "main.h"
 
@@ -345,6 +346,42 @@ START_TEST(too_little_memory_is_told_with_the_context_that_would_fit)
 }
 END_TEST
 
+#if FAILING_MALLOC
+//: decoder-test-failing
+// A model, a backend and a decoder, one allocation of which fails; the file is open
+// already.
+static bool open_with_failure(long allocation, struct error *e)
+{
+    const struct backend_options on = {.kv = KV_F16, .threads = 1};
+    const struct decoder_options options = {.kv = KV_F16, .context = 64};
+    struct model m = {0};
+    allocations.before_failure = allocation;
+    bool opened = model_open(&m, &file, e);
+    struct backend *b = opened ? backend_cpu_new(&on, e) : NULL;
+    struct decoder *d = b != NULL ? decoder_new(&m, b, &options, NULL, NULL, e) : NULL;
+    allocations.before_failure = -1;
+    opened = d != NULL;
+    decoder_free(d);
+    backend_free(b);
+    model_close(&m);
+    return opened;
+}
+
+START_TEST(each_host_allocation_that_fails_is_told_and_leaves_nothing)
+{
+    long failures = 0;
+    for (bool opened = false; !opened; failures++) {
+        struct error e = {""};
+        long before = allocations.live;
+        opened = open_with_failure(failures, &e);
+        ck_assert_int_eq(allocations.live, before);
+        ck_assert_msg(opened || strstr(e.text, "out of memory") != NULL, "%s", e.text);
+    }
+    ck_assert_int_gt(failures, 68 + 20); // a description a weight, two arrays a vector
+}
+END_TEST
+#endif
+
 //: decoder-test-suite
 Suite *suite(void)
 {
@@ -365,6 +402,9 @@ Suite *suite(void)
     tcase_add_test(limits, the_context_holds_exactly_so_many);
     tcase_add_test(limits, a_token_outside_the_vocabulary_is_refused);
     tcase_add_test(limits, too_little_memory_is_told_with_the_context_that_would_fit);
+#if FAILING_MALLOC
+    tcase_add_test(limits, each_host_allocation_that_fails_is_told_and_leaves_nothing);
+#endif
     suite_add_tcase(s, core);
     suite_add_tcase(s, limits);
     return s;
