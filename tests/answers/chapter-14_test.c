@@ -46,6 +46,7 @@ START_TEST(a_tale_surprises_less_than_its_reverse)
     ck_assert(model_open(&model, &file, &e));
     struct backend *b = backend_cpu_new(&on, &e);
     struct decoder *d = decoder_new(&model, b, &options, NULL, NULL, &e);
+    //: answer-surprise-run
     double forward = surprise(d, tale, N), backward = surprise(d, reverse, N);
     printf("forward %.2f, backward %.2f nats a token\n", forward, backward);
     ck_assert(forward > 0 && forward < 2.5);
