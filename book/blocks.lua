@@ -132,6 +132,10 @@ local function ask(command, base)
   if test then                                       -- a test that is run is built first
     f:write("make -s VARIANT=", variant, " ", test, " >/dev/null 2>&1\n")
   end
+  local chapter = command:match("make (chapter%-%d%d) test")
+  if chapter then                                    -- and so are a chapter's
+    f:write("make -s ", chapter, " >/dev/null 2>&1\n")
+  end
   f:write(command, "\n")
   f:close()
   return name
