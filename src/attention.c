@@ -10,8 +10,8 @@
 
 #include "half.h"
 
-// Dot products run in 16 independent sums, so that a compiler can keep them in vectors.
-enum { LANES = 16 };
+// Dot products run in eight independent sums, so that a compiler can keep them in vectors.
+enum { LANES = 8 };
 
 //: attention-oracle-row
 // One position's row of head_dim values as f32, in `buffer` if it must be converted.
