@@ -357,7 +357,8 @@ local function chosen(attributes)
   local has, rows = {}, {}
   for _, c in ipairs(t.columns) do has[c] = true end
   local wanted = {}
-  for column, value in (attributes.where or ""):gmatch("([%w_]+)=([^%s,]+)") do
+  local pairs_of = (attributes.where or ""):gsub("[%s,]+([%w_]+=)", "\n%1") -- values have spaces
+  for column, value in pairs_of:gmatch("([%w_]+)=([^\n]+)") do
     if not has[column] then return nil, path .. " has no column " .. column end
     wanted[column] = value
   end
@@ -374,7 +375,7 @@ function blocks.measured(cb, at)
   local rows, t, wanted, has = chosen(cb.attributes)
   if not rows then return wrong(at, ".measured", "%s", t) end
   local columns = {}
-  for c in (cb.attributes.columns or ""):gmatch("[%w_]+") do
+  for c in (cb.attributes.columns or ""):gmatch("[%w_/]+") do
     if not has[c] then return wrong(at, ".measured", "there is no column %s", c) end
     columns[#columns + 1] = c
   end
@@ -414,7 +415,11 @@ function blocks.measure(span, at)
     return wrong(at, ".measure", "%s where %s: %d rows, column %s", span.attributes.file,
       span.attributes.where or "", #rows, column)
   end
-  return '<span class="measure">' .. escape(rows[1][column]) .. "</span>"
+  local value, digits = rows[1][column], span.attributes.digits
+  if digits then
+    value = ("%." .. digits .. "f"):format(value * (tonumber(span.attributes.times) or 1))
+  end
+  return '<span class="measure">' .. escape(value) .. "</span>"
 end
 
 -- ---- Drawings -------------------------------------------------------------------------------
