@@ -67,6 +67,13 @@ struct cutter {
     size_t valid; // its first bytes that are known to be UTF-8
 };
 
+void cutter_start(struct cutter *c, const char *text, size_t bytes)
+{
+    c->text = text;
+    c->bytes = bytes;
+    c->valid = 0;
+}
+
 //: cutter-new
 struct cutter *cutter_new(const struct pretokenizer *p, struct error *e)
 {
@@ -85,24 +92,6 @@ struct cutter *cutter_new(const struct pretokenizer *p, struct error *e)
     if (c->stack != NULL)
         pcre2_jit_stack_assign(c->context, NULL, c->stack);
     return c;
-}
-
-//: cutter-free
-void cutter_free(struct cutter *c)
-{
-    if (c == NULL)
-        return;
-    pcre2_jit_stack_free(c->stack);
-    pcre2_match_context_free(c->context);
-    pcre2_match_data_free(c->match);
-    free(c);
-}
-
-void cutter_start(struct cutter *c, const char *text, size_t bytes)
-{
-    c->text = text;
-    c->bytes = bytes;
-    c->valid = 0;
 }
 
 //: cutter-runs
@@ -132,7 +121,6 @@ static bool match(struct cutter *c, size_t *bytes, struct error *e)
 bool cutter_next(struct cutter *c, const char **piece, size_t *bytes, struct error *e)
 {
     *piece = c->text;
-    *bytes = 0;
     if (c->valid == 0)
         c->valid = run(c, true);
     if (c->valid == 0)
@@ -144,4 +132,14 @@ bool cutter_next(struct cutter *c, const char **piece, size_t *bytes, struct err
     c->text += *bytes;
     c->bytes -= *bytes;
     return true;
+}
+
+void cutter_free(struct cutter *c)
+{
+    if (c == NULL)
+        return;
+    pcre2_jit_stack_free(c->stack);
+    pcre2_match_context_free(c->context);
+    pcre2_match_data_free(c->match);
+    free(c);
 }

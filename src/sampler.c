@@ -75,7 +75,6 @@ static uint64_t key_of(float logit, int id)
     return (uint64_t)bits << 32 | (uint32_t)id;
 }
 
-//: sampler-weights
 static float logit_of(uint64_t key)
 {
     uint32_t bits = (uint32_t)(key >> 32);
@@ -85,6 +84,7 @@ static float logit_of(uint64_t key)
     return logit;
 }
 
+//: sampler-nth
 // The likeliest weighs 1, whatever it is: exp(inf - inf) would be NaN.
 static double weight_of(const struct sampler *s, uint64_t key)
 {
@@ -92,17 +92,6 @@ static double weight_of(const struct sampler *s, uint64_t key)
     if (logit == s->highest)
         return 1;
     return exp(((double)logit - (double)s->highest) / s->options.temperature);
-}
-
-//: sampler-nth
-static void gather(struct sampler *s, const float *logits)
-{
-    s->count = 0;
-    for (int id = 0; id < s->n_vocab; id++)
-        if (logits[id] == logits[id]) // not NaN
-            s->candidates[s->count++] = key_of(logits[id], id);
-    s->left = s->count;
-    heap_make(s->candidates, (size_t)s->count);
 }
 
 // The candidate that r others are likelier than.  Only what is asked for is ever sorted.
@@ -167,6 +156,16 @@ static int draw(struct sampler *s, int kept, double weight)
 }
 
 //: sampler-choose
+static void gather(struct sampler *s, const float *logits)
+{
+    s->count = 0;
+    for (int id = 0; id < s->n_vocab; id++)
+        if (logits[id] == logits[id]) // not NaN
+            s->candidates[s->count++] = key_of(logits[id], id);
+    s->left = s->count;
+    heap_make(s->candidates, (size_t)s->count);
+}
+
 int sampler_choose(struct sampler *s, const float *logits)
 {
     const int best = argmax_cpu(logits, s->n_vocab);

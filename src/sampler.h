@@ -15,9 +15,8 @@ struct sampler_options {
     double temperature; // 0: the most likely token, whatever the rest says
     int top_k;          // keep this many of the most likely tokens; 0: all
     double top_p;       // of those, the fewest whose probabilities add up to this; 1: all
-    double
-        min_p; // of those, the tokens at least this much as likely as the likeliest; 0: all
-    uint64_t seed; // one seed and the same logits give the same tokens, on any machine
+    double min_p;       // of those, all at least this much as likely as the first; 0: all
+    uint64_t seed;      // one seed and the same logits give the same tokens, on any machine
 };
 
 //: sampler-functions

@@ -12,7 +12,6 @@
 #include "pretokenizer.h"
 #include "vocabulary.h"
 
-//: ids-push
 bool ids_push(struct ids *ids, int id, struct error *e)
 {
     if (ids->count == ids->room) {
@@ -20,20 +19,19 @@ bool ids_push(struct ids *ids, int id, struct error *e)
         int *items = realloc(ids->items, room * sizeof *items);
         if (items == NULL)
             return failed(e, "no memory for %zu token ids", room);
-        ids->items = items;
-        ids->room = room;
+        *ids = (struct ids){items, ids->count, room};
     }
     ids->items[ids->count++] = id;
     return true;
 }
 
+//: tokenizer-struct
 void ids_free(struct ids *ids)
 {
     free(ids->items);
     *ids = (struct ids){0};
 }
 
-//: tokenizer-struct
 struct literal { // a token that is matched in the text as it stands, before any merge
     struct gguf_string text; // a view of the vocabulary's
     int id;
@@ -318,7 +316,6 @@ bool tokenizer_encode(const struct tokenizer *t, const char *text, size_t bytes,
     return done;
 }
 
-//: tokenizer-views
 int tokenizer_count(const struct tokenizer *t)
 {
     return t->vocabulary.count;
@@ -330,6 +327,7 @@ const char *tokenizer_bytes(const struct tokenizer *t, int id, size_t *bytes)
     return t->vocabulary.bytes[id].bytes;
 }
 
+//: tokenizer-views
 bool tokenizer_is_control(const struct tokenizer *t, int id)
 {
     return t->vocabulary.types[id] == TOKEN_CONTROL;
@@ -341,7 +339,6 @@ int tokenizer_find(const struct tokenizer *t, const char *token)
     return vocabulary_find(&t->vocabulary, name, (struct gguf_string){"", 0});
 }
 
-//: tokenizer-ends
 int tokenizer_eos(const struct tokenizer *t)
 {
     return t->eos;

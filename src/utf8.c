@@ -77,12 +77,11 @@ static size_t push_byte(struct utf8_stream *s, char byte, char *out)
     }
     if (kind == UTF8_CUT)
         return written;
-    if (kind == UTF8_BAD)
-        written += replacement(out + written);
-    else
-        memcpy(out + written, s->waiting, length), written += length;
     s->count = 0;
-    return written;
+    if (kind == UTF8_BAD)
+        return written + replacement(out + written);
+    memcpy(out + written, s->waiting, length);
+    return written + length;
 }
 
 //: utf8-stream-push
