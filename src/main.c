@@ -27,8 +27,8 @@ static bool (*const commands[COMMANDS])(struct session *, struct error *) = {
 static int finish(struct session *s, bool done, const struct error *e)
 {
     struct error unwritten;
-    bool written = output_finish(&s->output, &unwritten),
-         interrupted = session_interrupted();
+    bool written = output_finish(&s->output, &unwritten);
+    bool interrupted = session_interrupted();
     bool sums_up = s->options->command == GENERATE || s->options->command == CHAT;
     if (!written || (!done && !interrupted)) {
         fprintf(stderr, "lanewise: %s\n", done ? unwritten.text : e->text);
@@ -46,8 +46,8 @@ static int run(const struct options *o)
     struct session s = {.options = o};
     output_open(&s.output);
     file_map_guard();
-    signal(SIGPIPE,
-           SIG_IGN); // writing to a closed pipe fails instead of ending the program
+    // Writing to a closed pipe then fails instead of ending the program.
+    signal(SIGPIPE, SIG_IGN);
     bool done = commands[o->command](&s, &e);
     int status = finish(&s, done, &e);
     session_close(&s);

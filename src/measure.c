@@ -40,7 +40,6 @@ static bool wanted(const struct session *s, int depth)
 }
 
 //: measure-table
-
 static bool measure_depths(struct session *s, const struct ids *depths,
                            const struct bench_machine *machine, struct error *e)
 {

@@ -32,7 +32,7 @@ static void interrupt(int number)
 }
 
 // Waiting for input ends (no SA_RESTART); a second signal ends the program at once.
-void session_catch_interrupts(void)
+static void catch_interrupts(void)
 {
     struct sigaction action = {.sa_handler = interrupt, .sa_flags = (int)SA_RESETHAND};
     sigaction(SIGINT, &action, NULL);
@@ -114,6 +114,7 @@ bool session_read_text(struct session *s, struct ids *ids, bool special, struct 
 //: session-open-text
 bool session_open_text(struct session *s, struct error *e)
 {
+    catch_interrupts();
     if (!gguf_open(&s->file, s->options->model, e))
         return false;
     s->tokenizer = tokenizer_new(&s->file, e);
@@ -210,7 +211,6 @@ static bool check_interrupts(struct error *e)
 bool session_open(struct session *s, struct error *e)
 {
     double start = seconds_now();
-    session_catch_interrupts();
     if (!session_open_text(s, e) || !model_open(&s->model, &s->file, e) ||
         !check_context(s, e) || !check_vocabulary(s, e) ||
         !model_check_values(&s->model, &s->file, e) || !check_interrupts(e) ||

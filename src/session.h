@@ -34,7 +34,6 @@ void session_close(struct session *s); // also after a failed open
 void session_announce(const struct session *s);
 // Without -q, a line on standard error: load time, tokens a second, GB/s.
 void session_summary(const struct session *s);
-void session_catch_interrupts(void);
 bool session_interrupted(void); // has SIGINT come since the program began?
 
 // The ids of the text that -p, -f or standard input gives.

@@ -1,4 +1,6 @@
 // lanewise info, tokenize and detokenize, run as a program.
+#include <sys/ioctl.h>
+
 #include "random.h"
 #include "spawn.h"
 
@@ -99,6 +101,23 @@ START_TEST(ids_beyond_the_vocabulary_are_refused)
 }
 END_TEST
 
+START_TEST(an_interrupt_while_it_waits_for_text_is_130)
+{
+    int in[2], out = spawn_file("", 0), err = spawn_file("", 0);
+    ck_assert_int_eq(pipe2(in, O_CLOEXEC), 0);
+    pid_t pid = spawn(WORDS("tokenize", MODEL), in[0], out, err);
+    ck_assert_int_eq(write(in[1], "x", 1), 1);
+    for (int waiting = 1; waiting > 0; usleep(10000)) // until it has read that
+        ck_assert_int_eq(ioctl(in[0], FIONREAD, &waiting), 0);
+    kill(pid, SIGINT);
+    spawn_wait(pid);
+    ran.n_out = spawn_read(out, ran.out, sizeof ran.out);
+    ran.n_err = spawn_read(err, ran.err, sizeof ran.err);
+    ck_assert_int_eq(ran.status, 130);
+    ck_assert_uint_eq(ran.n_out + ran.n_err, 0);
+}
+END_TEST
+
 //: inspect-test-info
 START_TEST(info_lists_keys_and_tensors)
 {
@@ -141,6 +160,7 @@ Suite *suite(void)
              random_bytes_come_back, control_tokens_are_text_unless_special,
              info_lists_keys_and_tensors, NULL);
     add_case(s, "limits", a_million_of_one_character_take_no_time,
-             ids_beyond_the_vocabulary_are_refused, a_full_disk_is_told, NULL);
+             ids_beyond_the_vocabulary_are_refused, a_full_disk_is_told,
+             an_interrupt_while_it_waits_for_text_is_130, NULL);
     return s;
 }
