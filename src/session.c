@@ -48,7 +48,7 @@ bool session_interrupted(void)
 static bool read_stream(FILE *f, char **bytes, size_t *count)
 {
     size_t room = 0, n = 0;
-    for (size_t got = 1; got > 0; n += got) {
+    for (size_t got = 1; got > 0 && !ferror(f); n += got) {
         if (n == room) {
             char *more = realloc(*bytes, room = 2 * room + 4096);
             if (more == NULL)
