@@ -323,7 +323,7 @@ START_TEST(bad_files_are_refused_with_file_key_and_value)
         if (b->merge != NULL)
             gw_strings(&w, "tokenizer.ggml.merges", &b->merge, 1);
         char key[100];
-        snprintf(key, sizeof key, "tokenizer.ggml.%s", b->special);
+        snprintf(key, sizeof key, "tokenizer.ggml.%s", b->special ? b->special : "");
         if (b->special != NULL && b->id == 2)
             gw_bool(&w, key, true);
         else if (b->special != NULL)

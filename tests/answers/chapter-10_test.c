@@ -29,8 +29,7 @@ START_TEST(one_split_too_many_halves_the_utilization)
 {
     ck_assert(fabs(utilization(36 * 32, 1152) - 1) <= 1e-9);
     ck_assert(fabs(utilization(37 * 32, 1152) - 0.514) <= 1e-3);
-    ck_assert(fabs(utilization(72 * 32, 1152) - 1) <=
-              1e-9); // full again, if 72 were allowed
+    ck_assert(fabs(utilization(72 * 32, 1152) - 1) <= 1e-9); // two full waves
 }
 END_TEST
 

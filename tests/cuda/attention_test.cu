@@ -137,10 +137,8 @@ START_TEST(outliers_take_all_the_weight)
 {
     for (kv_type type : {KV_F16, KV_F32}) {
         const auto outliers = [](int t, floats &k, floats &) {
-            if (t == 17 ||
-                t == 71) // equal keys, equal scores: some hundreds above the rest
-                for (float &x : k)
-                    x = 50;
+            if (t == 17 || t == 71) // equal scores, some hundreds above the rest
+                k.assign(k.size(), 50);
         };
         attention_case c(shape_of(type, 1, 100, 128), 2, 100, outliers);
         for (float &x : c.q)
