@@ -219,6 +219,12 @@ START_TEST(numbers_that_do_not_fit_each_other_are_refused)
                   "tensor blk.2.attn_norm.weight is missing");
     check_refused(open_with_int("qwen3.block_count", 1),
                   "qwen3.block_count is 1, but there is a tensor blk.1.attn_norm.weight");
+    s.heads = s.kv_heads = 1; // so that a missing key_length is the whole embedding
+    s.head_dim = 256;
+    s.embedding = 2048;
+    s.skip = "qwen3.attention.key_length";
+    check_refused(open_small(&s), "qwen3.attention.key_length is missing, which means "
+                                  "2048, expected 1 to 1024");
 }
 END_TEST
 

@@ -95,9 +95,9 @@ static GW_UNUSED void small_model_tensor(struct gguf_writer *w, const struct sma
 static GW_UNUSED void small_model_norm(struct gguf_writer *w, const struct small_model *s,
                                        const char *name, int columns)
 {
-    float values[1024];
+    float values[2048];
     struct random r = {w->n_tensors + 1};
-    ck_assert_int_le(columns, 1024);
+    ck_assert_int_le(columns, 2048);
     for (int i = 0; i < columns; i++)
         values[i] = 1 + 0.2f * random_uniform(&r);
     if (s->spoilt != NULL && strcmp(name, s->spoilt) == 0)
