@@ -36,15 +36,13 @@ static bool number(const struct gguf *g, const char *key, int most, int absent, 
 {
     char name[96];
     snprintf(name, sizeof name, "qwen3.%s", key);
-    if (absent > 0 && gguf_find(g, name) == NULL) {
-        *value = absent;
-        return true;
-    }
-    if (!gguf_get_int(g, name, value, e))
+    bool given = absent == 0 || gguf_find(g, name) != NULL;
+    *value = absent;
+    if (given && !gguf_get_int(g, name, value, e))
         return false;
     if (*value < 1 || *value > most)
-        return failed(e, "%s: %s is %d, expected 1 to %d", file_path_shown(g->path), name,
-                      *value, most);
+        return failed(e, "%s: %s is %s%d, expected 1 to %d", file_path_shown(g->path), name,
+                      given ? "" : "missing, which means ", *value, most);
     return true;
 }
 
