@@ -123,7 +123,8 @@ END_TEST
 START_TEST(a_group_has_the_bits_of_single_launches)
 {
     struct random r = {4};
-    const int rows[][3] = {{33, 5, 7}, {1, 3, 1100}, {4096, 1024, 1024}, {2100, 2100, 5}};
+    const int rows[][3] = {{33, 5, 7},         {1, 3, 1100}, {601, 5, 7},
+                           {4096, 1024, 1024}, {2100, 3, 5}, {2100, 2100, 5}};
     for (const int *m : rows)
         for (int columns = 768; columns <= (m[0] > 1000 ? 768 : 4096); columns += 3328) {
             const matrix w[] = {
