@@ -6,8 +6,8 @@
 
 #include "backend.h"
 
-// From now on the backend, one of backend_cuda_new, captures and replays.  False: no
-// memory.
+// From now on the backend, one of backend_cuda_new, captures and replays.  It then serves
+// one decoder at a time: a graph holds the addresses of one.  False: no memory.
 bool graphs_enable(struct backend *b, struct error *e);
 
 #endif

@@ -212,13 +212,18 @@ START_TEST(a_second_decoder_on_the_backend_captures_anew)
 {
     run graphs(GRAPHS);
     const std::vector<float> first = graphs.logits_after(5);
-    const struct decoder_options options = {KV_F16, 300};
-    decoder_free(graphs.decoder); // its addresses may go to others now
-    float *other = nullptr;
-    CHECK_CUDA(cudaMalloc(&other, 1 << 20));
+    const struct decoder_options options = {KV_F16, 550}; // the first bucket is 512 again
+    decoder_free(graphs.decoder);
+    std::vector<uint8_t *> others; // have its addresses now
+    for (size_t bytes = 128; bytes <= 1 << 19; bytes *= 2)
+        for (int i = 0; i < 8; i++) {
+            others.push_back(nullptr);
+            CHECK_CUDA(cudaMalloc(&others.back(), bytes));
+        }
     graphs.decoder = decoder_new(&model, graphs.backend, &options, NULL, NULL, &e);
     ck_assert(graphs.logits_after(5) == first);
-    cudaFree(other);
+    for (uint8_t *other : others)
+        cudaFree(other);
 }
 END_TEST
 
