@@ -161,6 +161,21 @@ START_TEST(no_lines_are_no_turns)
 }
 END_TEST
 
+START_TEST(an_input_that_cannot_be_read_is_no_end)
+{
+    const int inputs[] = {-1, open("/", O_RDONLY)}; // a closed one, a directory
+    for (int i = 0; i < 2; i++) {
+        int out = spawn_file("", 0), err = spawn_file("", 0);
+        spawn_wait(spawn(WORDS("chat", MODEL, FEW), inputs[i], out, err));
+        ran.n_out = spawn_read(out, ran.out, sizeof ran.out);
+        ran.n_err = spawn_read(err, ran.err, sizeof ran.err);
+        FAILED_WITH(1, "standard input: ");
+    }
+    close(inputs[1]);
+}
+END_TEST
+
+//: converse-test-interrupt
 START_TEST(an_interrupt_while_it_waits_ends_it)
 {
     int in[2], out[2], err = spawn_file("", 0);
@@ -190,6 +205,7 @@ Suite *suite(void)
              a_reply_that_is_cut_into_other_tokens_is_computed_again,
              the_kept_cache_is_not_computed_again, thinking_can_be_turned_off, NULL);
     add_case(s, "limits", a_conversation_beyond_the_context_is_refused,
-             no_lines_are_no_turns, an_interrupt_while_it_waits_ends_it, NULL);
+             no_lines_are_no_turns, an_input_that_cannot_be_read_is_no_end,
+             an_interrupt_while_it_waits_ends_it, NULL);
     return s;
 }

@@ -237,6 +237,20 @@ START_TEST(a_full_disk_is_a_failure_of_one_line)
 }
 END_TEST
 
+START_TEST(a_limit_on_the_size_of_files_is_a_failure_of_one_line)
+{
+    struct rlimit before, one_page;
+    int file = spawn_file("", 0);
+    ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &before), 0);
+    one_page = (struct rlimit){4096, before.rlim_max};
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &one_page), 0);
+    run_words("", 0, file, WORDS("logits", MODEL, "--ids", "1", FEW)); // 40 KB
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &before), 0);
+    close(file);
+    FAILED_WITH(1, "standard output: File too large");
+}
+END_TEST
+
 START_TEST(a_closed_standard_output_is_a_failure_and_no_file_is_hit)
 {
     run_words("", 0, -1, WORDS("generate", MODEL, "-p", "x", "-n", "3", FEW));
@@ -299,6 +313,7 @@ Suite *suite(void)
              any_bytes_are_a_prompt_and_whole_characters_come_out, NULL);
     add_case(s, "streams", the_summary_is_on_standard_error_unless_quiet,
              a_full_disk_is_a_failure_of_one_line,
+             a_limit_on_the_size_of_files_is_a_failure_of_one_line,
              a_closed_standard_output_is_a_failure_and_no_file_is_hit,
              a_closed_pipe_is_quiet, an_interrupt_ends_with_130_and_the_summary, NULL);
     return s;

@@ -32,6 +32,19 @@ START_TEST(a_file_is_read_whole_whatever_its_size)
 }
 END_TEST
 
+START_TEST(a_text_without_end_is_refused)
+{
+    char *bytes;
+    size_t count;
+    ck_assert(!read_file("/dev/zero", &bytes, &count, &e));
+    ck_assert_str_eq(e.text, "/dev/zero: more than 268435456 bytes of text");
+    free(bytes);
+    ck_assert(!read_file("/nowhere", &bytes, &count, &e));
+    ck_assert_str_eq(e.text, "/nowhere: No such file or directory");
+    free(bytes);
+}
+END_TEST
+
 START_TEST(lists_give_their_numbers)
 {
     struct ids ids = {0};
@@ -110,7 +123,8 @@ Suite *suite(void)
     Suite *s = suite_create("session");
     add_case(s, "core", a_file_is_read_whole_whatever_its_size, lists_give_their_numbers,
              a_session_opens_and_its_cache_can_be_filled, NULL);
-    add_case(s, "limits", numbers_beyond_the_limit_are_told_with_it,
+    add_case(s, "limits", a_text_without_end_is_refused,
+             numbers_beyond_the_limit_are_told_with_it,
              a_failed_open_leaves_nothing_that_close_cannot_take,
              an_interrupt_stops_a_prompt_between_pieces, NULL);
     return s;
