@@ -44,21 +44,25 @@ bool session_interrupted(void)
 }
 
 //: session-files
-// All that is left of a stream; false with errno set.
-static bool read_stream(FILE *f, char **bytes, size_t *count)
+enum { MOST_TEXT = 1 << 28 }; // bytes: some streams never end
+
+// All that is left of a stream.
+static bool read_stream(FILE *f, char **bytes, size_t *count, struct error *e)
 {
     size_t room = 0, n = 0;
     for (size_t got = 1; got > 0 && !ferror(f); n += got) {
+        if (n > MOST_TEXT)
+            return failed(e, "more than %d bytes of text", MOST_TEXT);
         if (n == room) {
             char *more = realloc(*bytes, room = 2 * room + 4096);
             if (more == NULL)
-                return false;
+                return failed(e, "no memory for %zu bytes of text", room);
             *bytes = more;
         }
         got = fread(*bytes + n, 1, room - n, f);
     }
     *count = n;
-    return !ferror(f);
+    return !ferror(f) || failed(e, "%s", strerror(errno));
 }
 
 //: session-read-file
@@ -67,12 +71,11 @@ bool read_file(const char *path, char **bytes, size_t *count, struct error *e)
     bool standard = strcmp(path, "-") == 0;
     FILE *f = standard ? stdin : fopen(path, "rb");
     *bytes = NULL;
-    bool whole = f != NULL && read_stream(f, bytes, count);
-    int number = errno;
+    bool whole =
+        f != NULL ? read_stream(f, bytes, count, e) : failed(e, "%s", strerror(errno));
     if (f != NULL && !standard)
         fclose(f);
-    return whole ||
-           failed(e, "%s: %s", standard ? "standard input" : path, strerror(number));
+    return whole || failed_in(e, "%s", standard ? "standard input" : path);
 }
 
 //: session-ids
