@@ -2,6 +2,7 @@
 // lanewise chat: a conversation, a line a turn.  The whole conversation is rendered afresh
 // for every turn; what the cache already holds of it, a common beginning, is not computed
 // again.
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -132,6 +133,22 @@ static bool reply(struct conversation *c, struct error *e)
     return add_turn(c, CHAT_ASSISTANT, text, c->reply_bytes, e);
 }
 
+//: converse-line
+// Reads a line, without its line feed.  False at the end of the input and, with *good
+// false, where it cannot be read.
+static bool read_line(char **line, size_t *room, size_t *bytes, bool *good, struct error *e)
+{
+    if (isatty(STDIN_FILENO) && isatty(STDERR_FILENO))
+        fputs("> ", stderr);
+    ssize_t n = getline(line, room, stdin);
+    if (n < 0) {
+        *good = feof(stdin) || failed(e, "standard input: %s", strerror(errno));
+        return false;
+    }
+    *bytes = (size_t)n - (n > 0 && (*line)[n - 1] == '\n');
+    return true;
+}
+
 //: converse-loop
 static bool going(const struct session *s)
 {
@@ -141,18 +158,10 @@ static bool going(const struct session *s)
 static bool converse(struct conversation *c, struct error *e)
 {
     char *line = NULL;
-    size_t room = 0;
-    bool good = true, asks = isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
-    while (good && going(c->session)) {
-        if (asks)
-            fputs("> ", stderr);
-        ssize_t n = getline(&line, &room, stdin);
-        if (n < 0)
-            break;
-        if (n > 0 && line[n - 1] == '\n')
-            n--;
-        good = n == 0 || (add_turn(c, CHAT_USER, line, (size_t)n, e) && reply(c, e));
-    }
+    size_t room = 0, n = 0;
+    bool good = true;
+    while (good && going(c->session) && read_line(&line, &room, &n, &good, e))
+        good = n == 0 || (add_turn(c, CHAT_USER, line, n, e) && reply(c, e));
     free(line);
     return good;
 }
