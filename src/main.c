@@ -1,7 +1,6 @@
 //: main-table
 // The program: reads the command line, runs one command, turns what went wrong into one
 // line and an exit status.
-#include <signal.h>
 #include <stdio.h>
 
 #include "commands.h"
@@ -46,8 +45,6 @@ static int run(const struct options *o)
     struct session s = {.options = o};
     output_open(&s.output);
     file_map_guard();
-    // Writing to a closed pipe then fails instead of ending the program.
-    signal(SIGPIPE, SIG_IGN);
     bool done = commands[o->command](&s, &e);
     int status = finish(&s, done, &e);
     session_close(&s);

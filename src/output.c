@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,6 +26,10 @@ static void keep_taken(int stream, int mode)
 
 void output_open(struct output *o)
 {
+    // Writing to a closed pipe, or a file beyond its limit, then fails instead of ending
+    // the program.
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
     keep_taken(STDIN_FILENO, O_WRONLY); // neither read nor written, as if it were closed
     keep_taken(STDOUT_FILENO, O_RDONLY);
     keep_taken(STDERR_FILENO, O_WRONLY);

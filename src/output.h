@@ -19,7 +19,8 @@ struct output {
     bool terminal;
 };
 
-// Nothing that is opened later can become standard output, even if it was closed.
+// Nothing that is opened later can become standard output, even if it was closed; and no
+// signal ends the program because something cannot be written.
 void output_open(struct output *o);
 // Writes and flushes.  False once nothing more can be written.
 bool output_write(struct output *o, const void *bytes, size_t count);
