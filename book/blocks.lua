@@ -402,7 +402,7 @@ function blocks.measured(cb, at)
   local caption = cb.attributes.caption
   return '<figure class="measured"><div class="table"><table>' .. table.concat(html) ..
     "</tbody></table></div><figcaption>" ..
-    (caption and '<span class="caption">' .. inline(caption) .. "</span> " or "") ..
+    (caption and '<span class="caption">' .. inline(caption) .. ".</span> " or "") ..
     "<span>Measured: " .. escape(table.concat(t.notes, "; ")) .. ". From <code>" ..
     escape(cb.attributes.file) .. "</code>.</span></figcaption></figure>"
 end
