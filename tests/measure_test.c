@@ -7,8 +7,7 @@
 #define FEW "--threads", "1", "-q"
 
 //: measure-test-tsv
-// Bytes a token of the tales model, by hand: six layers of 896 KiB weights or so, counted
-// from the shapes; see the chapter.
+// Bytes a token of the tales model, added up by hand in chapter 17.
 enum { BYTES_A_TOKEN = 4332544 };
 
 START_TEST(bench_prints_seven_columns)
@@ -28,7 +27,7 @@ START_TEST(bench_prints_seven_columns)
         ck_assert(v[2] > 0 && v[2] <= v[1] && v[1] <= v[3]);
         ck_assert(v[4] == BYTES_A_TOKEN);
         ck_assert(fabs(v[5] - v[1] * v[4] * 1e-9) <= 0.001 + 0.001 * v[5]);
-        ck_assert(v[6] > 0 && v[6] < 1);
+        ck_assert(v[6] >= 0 && isfinite(v[6])); // above 1 where a cache holds the weights
     }
     ck_assert_int_eq(*at, 0);
     ck_assert_uint_eq(ran.n_err, 0);
