@@ -25,14 +25,14 @@ START_TEST(four_values_worked_by_hand)
     const int8_t codes[32] = {127, -2, 50, 1};
     ck_assert_mem_eq(block.codes, codes, 32);
     ck_assert_uint_eq(block.d, 0x4000); // 2 in half precision: 2^1 * 1.0
-    ck_assert_uint_eq(block.sum,
-                      0x5d84); // 352.9, to a multiple of 1/4: 353 = 2^8 * (1 + 388 / 1024)
+    // The sum is 352.9, to a multiple of 1/4: 353 = 2^8 * (1 + 388 / 1024).
+    ck_assert_uint_eq(block.sum, 0x5d84);
 }
 END_TEST
 
 //: q8-1-test-random
-static float tree_sum(const float *x,
-                      int n) // the upper half onto the lower, again and again
+// The upper half added onto the lower, again and again.
+static float tree_sum(const float *x, int n)
 {
     if (n == 1)
         return x[0];
