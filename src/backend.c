@@ -24,23 +24,11 @@ static void below(const char *what, long found, long limit)
     abort();
 }
 
-//: backend-memory-dispatch
-void backend_free(struct backend *b)
-{
-    if (b != NULL)
-        b->ops->free(b);
-}
-
+//: backend-made-dispatch
 struct weight *backend_weight_new(struct backend *b, const struct gguf_tensor *t,
                                   struct error *e)
 {
     return b->ops->weight_new(b, t, e);
-}
-
-void backend_weight_free(struct backend *b, struct weight *w)
-{
-    if (w != NULL)
-        b->ops->weight_free(b, w);
 }
 
 struct vector *backend_vector_new(struct backend *b, int n, struct error *e)
@@ -48,27 +36,6 @@ struct vector *backend_vector_new(struct backend *b, int n, struct error *e)
     return b->ops->vector_new(b, n, e);
 }
 
-//: backend-vectors-dispatch
-void backend_vector_free(struct backend *b, struct vector *v)
-{
-    if (v != NULL)
-        b->ops->vector_free(b, v);
-}
-
-struct cache *backend_cache_new(struct backend *b, const struct kv_shape *shape, int layers,
-                                int heads, struct error *e)
-{
-    same("query heads beyond whole groups", heads % shape->kv_heads, 0);
-    return b->ops->cache_new(b, shape, layers, heads, e);
-}
-
-void backend_cache_free(struct backend *b, struct cache *c)
-{
-    if (c != NULL)
-        b->ops->cache_free(b, c);
-}
-
-//: backend-control-dispatch
 void backend_set(struct backend *b, int token, int position)
 {
     b->ops->set(b, token, position);
@@ -85,6 +52,12 @@ void backend_end(struct backend *b)
 }
 
 //: backend-results-dispatch
+void backend_free(struct backend *b)
+{
+    if (b != NULL)
+        b->ops->free(b);
+}
+
 bool backend_token(struct backend *b, long step, int *token, struct error *e)
 {
     return b->ops->token(b, step, token, e);
@@ -103,6 +76,32 @@ size_t backend_available(struct backend *b)
 double backend_read_bandwidth(struct backend *b, struct error *e)
 {
     return b->ops->read_bandwidth(b, e);
+}
+
+//: backend-cache-dispatch
+void backend_weight_free(struct backend *b, struct weight *w)
+{
+    if (w != NULL)
+        b->ops->weight_free(b, w);
+}
+
+void backend_vector_free(struct backend *b, struct vector *v)
+{
+    if (v != NULL)
+        b->ops->vector_free(b, v);
+}
+
+struct cache *backend_cache_new(struct backend *b, const struct kv_shape *shape, int layers,
+                                int heads, struct error *e)
+{
+    same("query heads beyond whole groups", heads % shape->kv_heads, 0);
+    return b->ops->cache_new(b, shape, layers, heads, e);
+}
+
+void backend_cache_free(struct backend *b, struct cache *c)
+{
+    if (c != NULL)
+        b->ops->cache_free(b, c);
 }
 
 //: backend-norm-dispatch

@@ -102,7 +102,6 @@ struct backend {
 
 void backend_free(struct backend *b); // null is fine; weights, vectors, cache first
 
-//: backend-memory
 // A weight from a tensor of the mapped file, which must stay open.  Null on failure.
 struct weight *backend_weight_new(struct backend *b, const struct gguf_tensor *t,
                                   struct error *e);

@@ -53,6 +53,19 @@ struct cpu_backend {
     int added_room;
 };
 
+// Any vector may be added to: the sum needs as much room beside it.
+static bool make_room(struct cpu_backend *b, int n)
+{
+    if (n <= b->added_room)
+        return true;
+    float *added = realloc(b->added, (size_t)n * sizeof *added);
+    if (added == NULL)
+        return false;
+    b->added = added;
+    b->added_room = n;
+    return true;
+}
+
 //: cpu-casts
 static struct cpu_backend *cpu(struct backend *b)
 {
@@ -74,10 +87,6 @@ static const void *data(const struct weight *w)
     return ((const struct cpu_weight *)w)->data;
 }
 
-// The split count of an RTX 4090 with an F16 cache (128 SMs of nine blocks): a fixed
-// number, so that every machine divides the cache alike.
-enum { REFERENCE_WAVE = 128 * 9 };
-
 //: cpu-weights
 static struct weight *cpu_weight_new(struct backend *b, const struct gguf_tensor *t,
                                      struct error *e)
@@ -96,13 +105,13 @@ static struct weight *cpu_weight_new(struct backend *b, const struct gguf_tensor
     return &w->shape;
 }
 
+//: cpu-freed
 static void cpu_weight_free(struct backend *b, struct weight *w)
 {
     b->bytes_in_use -= w->bytes;
     free(w);
 }
 
-//: cpu-vectors
 static void cpu_vector_free(struct backend *b, struct vector *v)
 {
     b->bytes_in_use -= host(v)->bytes;
@@ -111,17 +120,15 @@ static void cpu_vector_free(struct backend *b, struct vector *v)
     free(v);
 }
 
-// Any vector may be added to: the sum needs as much room beside it.
-static bool make_room(struct cpu_backend *b, int n)
+static void cpu_cache_free(struct backend *b, struct cache *c)
 {
-    if (n <= b->added_room)
-        return true;
-    float *added = realloc(b->added, (size_t)n * sizeof *added);
-    if (added == NULL)
-        return false;
-    b->added = added;
-    b->added_room = n;
-    return true;
+    struct cpu_cache *cache = (struct cpu_cache *)c;
+    b->bytes_in_use -= cache->bytes;
+    free(cache->memory);
+    free(cache->partials.maxima);
+    free(cache->partials.sums);
+    free(cache->partials.numerators);
+    free(cache);
 }
 
 //: cpu-vector-new
@@ -143,18 +150,6 @@ static struct vector *cpu_vector_new(struct backend *b, int n, struct error *e)
     }
     failed(e, "out of memory for %d activations", n);
     return NULL;
-}
-
-//: cpu-cache-free
-static void cpu_cache_free(struct backend *b, struct cache *c)
-{
-    struct cpu_cache *cache = (struct cpu_cache *)c;
-    b->bytes_in_use -= cache->bytes;
-    free(cache->memory);
-    free(cache->partials.maxima);
-    free(cache->partials.sums);
-    free(cache->partials.numerators);
-    free(cache);
 }
 
 //: cpu-cache-fill
@@ -375,6 +370,10 @@ static void cpu_append(struct backend *b, struct cache *c, int layer,
 }
 
 //: cpu-attend
+// The split count of an RTX 4090 with an F16 cache (128 SMs of nine blocks): a fixed
+// number, so that every machine divides the cache alike.
+enum { REFERENCE_WAVE = 128 * 9 };
+
 static void cpu_attend(struct backend *b, struct vector *out, const struct vector *q,
                        struct cache *c, int layer)
 {

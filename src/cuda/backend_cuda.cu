@@ -85,12 +85,31 @@ void *allocate(struct backend *b, size_t *total, size_t bytes, const char *what,
     return nullptr;
 }
 
-//: cuda-weights
+//: cuda-freed
 void cuda_weight_free(struct backend *b, struct weight *w)
 {
     cudaFree(reinterpret_cast<struct cuda_weight *>(w)->data);
     b->bytes_in_use -= w->bytes;
     free(w);
+}
+
+void cuda_vector_free(struct backend *b, struct vector *v)
+{
+    b->bytes_in_use -= device(v)->bytes;
+    cudaFree(device(v)->values);
+    cudaFree(device(v)->blocks);
+    free(v);
+}
+
+void cuda_cache_free(struct backend *b, struct cache *c)
+{
+    struct cuda_cache *cache = reinterpret_cast<struct cuda_cache *>(c);
+    b->bytes_in_use -= cache->bytes;
+    cudaFree(cache->memory);
+    cudaFree(cache->partials.maxima);
+    cudaFree(cache->partials.sums);
+    cudaFree(cache->partials.numerators);
+    free(cache);
 }
 
 //: cuda-weight-new
@@ -117,15 +136,7 @@ struct weight *cuda_weight_new(struct backend *b, const struct gguf_tensor *t,
     return nullptr;
 }
 
-//: cuda-vectors
-void cuda_vector_free(struct backend *b, struct vector *v)
-{
-    b->bytes_in_use -= device(v)->bytes;
-    cudaFree(device(v)->values);
-    cudaFree(device(v)->blocks);
-    free(v);
-}
-
+//: cuda-argmax
 // argmax's partial results for the longest vector so far.
 bool make_pairs(struct cuda_backend *b, int n, struct error *e)
 {
@@ -140,6 +151,13 @@ bool make_pairs(struct cuda_backend *b, int n, struct error *e)
                  "argmax", e));
     b->pairs_room = b->pairs != nullptr ? room : 0;
     return b->pairs != nullptr;
+}
+
+void cuda_argmax(struct backend *b, const struct vector *logits)
+{
+    argmax_cuda(&cuda(b)->state->token, cuda(b)->pairs, values(logits), logits->n,
+                cuda(b)->stream);
+    cuda_ok(cuda(b), cudaGetLastError());
 }
 
 //: cuda-vector-new
@@ -162,18 +180,6 @@ struct vector *cuda_vector_new(struct backend *b, int n, struct error *e)
         return &v->shape;
     cuda_vector_free(b, &v->shape);
     return nullptr;
-}
-
-//: cuda-cache
-void cuda_cache_free(struct backend *b, struct cache *c)
-{
-    struct cuda_cache *cache = reinterpret_cast<struct cuda_cache *>(c);
-    b->bytes_in_use -= cache->bytes;
-    cudaFree(cache->memory);
-    cudaFree(cache->partials.maxima);
-    cudaFree(cache->partials.sums);
-    cudaFree(cache->partials.numerators);
-    free(cache);
 }
 
 //: cuda-cache-fill
@@ -239,6 +245,16 @@ void cuda_set(struct backend *base, int token, int position)
     b->position = position;
 }
 
+bool cuda_read(struct backend *base, const struct vector *v, float *out, struct error *e)
+{
+    struct cuda_backend *b = cuda(base);
+    const size_t bytes = static_cast<size_t>(v->n) * sizeof *out;
+    cuda_ok(b, cudaMemcpyAsync(out, values(v), bytes, cudaMemcpyDeviceToHost, b->stream));
+    if (!cuda_ok(b, cudaStreamSynchronize(b->stream)))
+        return cuda_failed(b, "reading a vector", e);
+    return true;
+}
+
 //: cuda-advance
 // The last launch of a step.  chosen lies in the host's memory.
 __global__ void advance_kernel(struct step_state *state, int *chosen)
@@ -254,7 +270,6 @@ void cuda_advance(struct cuda_backend *b)
     cuda_ok(b, cudaGetLastError());
 }
 
-//: cuda-step
 void cuda_step_begun(struct cuda_backend *b)
 {
     const int place = static_cast<int>(b->steps++ % STEPS_REMEMBERED);
@@ -262,12 +277,12 @@ void cuda_step_begun(struct cuda_backend *b)
     b->chosen_at[place] = b->position++;
 }
 
+//: cuda-step
 namespace
 {
-bool cuda_begin(struct backend *b, enum step_kind kind, int bucket)
+bool cuda_begin(struct backend *b, enum step_kind, int bucket)
 {
-    (void)kind; // nothing is recorded here: the calls launch
-    cuda(b)->bucket = bucket;
+    cuda(b)->bucket = bucket; // nothing is recorded here: the calls launch
     return true;
 }
 
@@ -277,7 +292,6 @@ void cuda_end(struct backend *b)
     cuda_step_begun(cuda(b));
 }
 
-//: cuda-token
 bool cuda_token(struct backend *base, long step, int *token, struct error *e)
 {
     struct cuda_backend *b = cuda(base);
@@ -287,16 +301,6 @@ bool cuda_token(struct backend *base, long step, int *token, struct error *e)
     if (!cuda_ok(b, cudaEventSynchronize(b->step_done[place])))
         return cuda_failed(b, "decoding", e);
     *token = b->chosen[b->chosen_at[place] % STEPS_REMEMBERED];
-    return true;
-}
-
-bool cuda_read(struct backend *base, const struct vector *v, float *out, struct error *e)
-{
-    struct cuda_backend *b = cuda(base);
-    const size_t bytes = static_cast<size_t>(v->n) * sizeof *out;
-    cuda_ok(b, cudaMemcpyAsync(out, values(v), bytes, cudaMemcpyDeviceToHost, b->stream));
-    if (!cuda_ok(b, cudaStreamSynchronize(b->stream)))
-        return cuda_failed(b, "reading a vector", e);
     return true;
 }
 
@@ -371,7 +375,7 @@ double cuda_read_bandwidth(struct backend *base, struct error *e)
     return static_cast<double>(bytes) / seconds;
 }
 
-//: cuda-embed
+//: cuda-embed-swiglu
 void cuda_embed(struct backend *b, struct vector *x, const struct weight *table)
 {
     const int *token = &cuda(b)->state->token;
@@ -382,6 +386,15 @@ void cuda_embed(struct backend *b, struct vector *x, const struct weight *table)
         embed_cuda(values(x), data(table), table->type, token, table->rows, table->columns,
                    cuda(b)->stream);
     device(x)->quantized = false;
+    cuda_ok(cuda(b), cudaGetLastError());
+}
+
+void cuda_swiglu(struct backend *b, struct vector *y, const struct vector *gate,
+                 const struct vector *up)
+{
+    struct cuda_vector *out = device(y);
+    swiglu_cuda(out->values, out->blocks, values(gate), values(up), y->n, cuda(b)->stream);
+    out->quantized = out->blocks != nullptr;
     cuda_ok(cuda(b), cudaGetLastError());
 }
 
@@ -501,23 +514,6 @@ void cuda_attend(struct backend *base, struct vector *out, const struct vector *
                      c->shape.head_dim, b->stream);
     to->quantized = to->blocks != nullptr;
     cuda_ok(b, cudaGetLastError());
-}
-
-//: cuda-swiglu-argmax
-void cuda_swiglu(struct backend *b, struct vector *y, const struct vector *gate,
-                 const struct vector *up)
-{
-    struct cuda_vector *out = device(y);
-    swiglu_cuda(out->values, out->blocks, values(gate), values(up), y->n, cuda(b)->stream);
-    out->quantized = out->blocks != nullptr;
-    cuda_ok(cuda(b), cudaGetLastError());
-}
-
-void cuda_argmax(struct backend *b, const struct vector *logits)
-{
-    argmax_cuda(&cuda(b)->state->token, cuda(b)->pairs, values(logits), logits->n,
-                cuda(b)->stream);
-    cuda_ok(cuda(b), cudaGetLastError());
 }
 
 //: cuda-free

@@ -13,6 +13,14 @@ extern "C" {
 #include "q8_1.h"
 }
 
+// What a step reads and leaves on the device: captured launches hold these addresses, so
+// the same launches serve every token and position.
+struct step_state {
+    int token, position;
+};
+
+enum { STEPS_REMEMBERED = 64, STAGING_BYTES = 8 << 20, STAGING_BUFFERS = 2 };
+
 //: cuda-structs
 struct cuda_weight {
     struct weight shape; // first: a struct weight * of this backend points to a cuda_weight
@@ -33,15 +41,6 @@ struct cuda_cache {
     size_t layer_bytes, bytes; // of a layer's keys alone; of all that is allocated
     struct attention_partials partials;
 };
-
-//: cuda-step-state
-// What a step reads and leaves on the device: captured launches hold these addresses, so
-// the same launches serve every token and position.
-struct step_state {
-    int token, position;
-};
-
-enum { STEPS_REMEMBERED = 64, STAGING_BYTES = 8 << 20, STAGING_BUFFERS = 2 };
 
 //: cuda-backend
 struct cuda_backend {

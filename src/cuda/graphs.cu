@@ -95,13 +95,13 @@ void drop(struct backend *b)
     g->n_buckets = 0;
 }
 
-//: graphs-free
 void graphs_cache_free(struct backend *b, struct cache *c)
 {
     drop(b);
     graphs_of(b)->plain->cache_free(b, c);
 }
 
+//: graphs-enable
 void graphs_free(struct backend *b)
 {
     struct graphs *g = graphs_of(b);
@@ -111,7 +111,6 @@ void graphs_free(struct backend *b)
 }
 } // namespace
 
-//: graphs-enable
 bool graphs_enable(struct backend *b, struct error *e)
 {
     struct graphs *g = static_cast<struct graphs *>(calloc(1, sizeof *g));
