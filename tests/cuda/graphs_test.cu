@@ -25,11 +25,12 @@ struct error e;
 struct gguf file;
 struct model model;
 
-// The checkers see what there is to see in the small model.
-#if defined SIMT_RACE || defined __SANITIZE_ADDRESS__
-constexpr bool SLOW = true;
+#ifdef SIMT_RACE
+constexpr bool RACES = true, SLOW = true;
+#elif defined __SANITIZE_ADDRESS__
+constexpr bool RACES = false, SLOW = true;
 #else
-constexpr bool SLOW = false;
+constexpr bool RACES = false, SLOW = false;
 #endif
 
 //: graphs-test-run
@@ -153,9 +154,9 @@ START_TEST(graphs_change_no_bit)
 {
     for (enum kv_type kv : {KV_F16, KV_F32}) {
         run launches(LAUNCHES, kv), graphs(GRAPHS, kv);
-        for (int token : {5, 9, 2, 63})
+        for (int token : {5, 9, 63})
             ck_assert(launches.logits_after(token) == graphs.logits_after(token));
-        ck_assert(launches.greedy(7, 6) == graphs.greedy(7, 6));
+        ck_assert(launches.greedy(7, 4) == graphs.greedy(7, 4));
     }
 }
 END_TEST
@@ -166,20 +167,18 @@ START_TEST(a_replay_after_rewinding_gives_the_same_bits)
     run graphs(GRAPHS);
     const std::vector<float> first = graphs.logits_after(5); // captures
     const std::vector<float> second = graphs.logits_after(9);
-    const std::vector<int> told = graphs.greedy(2, 4);
-    for (int i = 0; i < 2; i++) { // replays
-        decoder_rewind(graphs.decoder, 0);
-        ck_assert(graphs.logits_after(5) == first);
-        ck_assert(graphs.logits_after(9) == second);
-        ck_assert(graphs.greedy(2, 4) == told);
-    }
+    const std::vector<int> told = graphs.greedy(2, 3);
+    decoder_rewind(graphs.decoder, 0); // from here on replays
+    ck_assert(graphs.logits_after(5) == first);
+    ck_assert(graphs.logits_after(9) == second);
+    ck_assert(graphs.greedy(2, 3) == told);
 }
 END_TEST
 
 START_TEST(greedy_steps_that_feed_themselves_choose_what_the_host_would)
 {
     run fed(GRAPHS), feeding(GRAPHS);
-    const std::vector<int> told = fed.greedy(5, 6);
+    const std::vector<int> told = fed.greedy(5, 4);
     int token = 5;
     for (int expected : told) {
         const std::vector<float> logits = feeding.logits_after(token);
@@ -196,14 +195,14 @@ END_TEST
 START_TEST(a_run_cut_short_continues_where_it_stopped)
 {
     run whole(GRAPHS), cut(GRAPHS);
-    const std::vector<int> told = whole.greedy(5, 7);
+    const std::vector<int> told = whole.greedy(5, 6);
     int token = 0;
-    ck_assert(decoder_greedy_start(cut.decoder, 5, 7, &e));
+    ck_assert(decoder_greedy_start(cut.decoder, 5, 6, &e));
     for (int i = 0; i < 3; i++) // by now more have been begun
         ck_assert(decoder_greedy_next(cut.decoder, &token, &e));
     decoder_greedy_stop(cut.decoder);
     ck_assert_int_eq(decoder_position(cut.decoder), 3);
-    ck_assert(cut.greedy(token, 4) == std::vector<int>(told.begin() + 3, told.end()));
+    ck_assert(cut.greedy(token, 3) == std::vector<int>(told.begin() + 3, told.end()));
 }
 END_TEST
 
@@ -272,7 +271,7 @@ START_TEST(the_golden_tale_is_told_token_by_token)
 {
     const std::vector<int> prompt = golden_ids(1), golden = golden_ids(2);
 #ifdef EMULATED
-    const int count = 3; // each takes the time of a thousand on a GPU
+    const int count = 2; // each takes the time of a thousand on a GPU
 #else
     const int count = static_cast<int>(golden.size());
 #endif
@@ -355,9 +354,10 @@ Suite *suite(void)
     TCase *core = tcase_create("core"), *limits = tcase_create("limits");
     TCase *buckets = tcase_create("buckets"), *golden = tcase_create("golden");
     TCase *cases[] = {core, limits, buckets, golden};
-    // Once is enough of the whole model; the small one has the other orders of threads.
+    // Once is enough of 514 steps and of the whole model; the small model has the other
+    // orders of threads, and what the checkers can see.
     const char *order = getenv("SIMT_ORDER");
-    const bool whole_model = order == NULL || strcmp(order, "ascending") == 0;
+    const bool once = !SLOW && (order == NULL || strcmp(order, "ascending") == 0);
     for (TCase *c : cases) {
         tcase_set_timeout(c, 300);
         suite_add_tcase(s, c);
@@ -368,17 +368,19 @@ Suite *suite(void)
     tcase_add_checked_fixture(golden, open_tales, close_model);
     tcase_add_test(core, logits_are_near_the_cpus);
     tcase_add_test(core, graphs_change_no_bit);
-    tcase_add_test(core, a_replay_after_rewinding_gives_the_same_bits);
-    tcase_add_test(core, greedy_steps_that_feed_themselves_choose_what_the_host_would);
-    tcase_add_test(core, a_run_cut_short_continues_where_it_stopped);
-    tcase_add_test(core, a_second_decoder_on_the_backend_captures_anew);
+    if (!RACES) { // they look into launches; what follows is about their order
+        tcase_add_test(core, a_replay_after_rewinding_gives_the_same_bits);
+        tcase_add_test(core, greedy_steps_that_feed_themselves_choose_what_the_host_would);
+        tcase_add_test(core, a_run_cut_short_continues_where_it_stopped);
+        tcase_add_test(core, a_second_decoder_on_the_backend_captures_anew);
 #ifdef EMULATED
-    tcase_add_test(limits, each_allocation_that_fails_is_told_and_leaves_nothing);
-    tcase_add_test(limits, the_context_that_is_said_to_fit_does_fit);
+        tcase_add_test(limits, each_allocation_that_fails_is_told_and_leaves_nothing);
+        tcase_add_test(limits, the_context_that_is_said_to_fit_does_fit);
 #endif
-    if (!SLOW)
+    }
+    if (once) {
         tcase_add_test(buckets, a_graph_of_its_own_serves_each_bucket);
-    if (!SLOW && whole_model)
         tcase_add_test(golden, the_golden_tale_is_told_token_by_token);
+    }
     return s;
 }
