@@ -1,4 +1,6 @@
 // lanewise generate, run as a program.
+#include <sys/ioctl.h>
+
 #include "spawn.h"
 
 #define FEW "--threads", "1", "-q"
@@ -237,6 +239,27 @@ START_TEST(a_full_disk_is_a_failure_of_one_line)
 }
 END_TEST
 
+START_TEST(an_interrupt_ends_a_write_that_waits_for_its_reader)
+{
+    int ends[2], held = 0, err = spawn_file("", 0);
+    ck_assert_int_eq(pipe2(ends, O_CLOEXEC), 0);
+    pid_t pid =
+        spawn(WORDS("logits", MODEL, "--ids", "1,2,3,4,5,6,7,8", FEW), 0, ends[1], err);
+    while (held < 40000) { // of the 64 KB that a pipe holds
+        usleep(1000);
+        ck_assert_int_eq(ioctl(ends[0], FIONREAD, &held), 0);
+    }
+    usleep(300000); // it goes on to write more
+    kill(pid, SIGINT);
+    spawn_wait(pid);
+    ran.n_err = spawn_read(err, ran.err, sizeof ran.err);
+    ck_assert_int_eq(ran.status, 130);
+    ck_assert_uint_eq(ran.n_err, 0);
+    close(ends[0]);
+    close(ends[1]);
+}
+END_TEST
+
 START_TEST(a_limit_on_the_size_of_files_is_a_failure_of_one_line)
 {
     struct rlimit before, one_page;
@@ -313,6 +336,7 @@ Suite *suite(void)
              any_bytes_are_a_prompt_and_whole_characters_come_out, NULL);
     add_case(s, "streams", the_summary_is_on_standard_error_unless_quiet,
              a_full_disk_is_a_failure_of_one_line,
+             an_interrupt_ends_a_write_that_waits_for_its_reader,
              a_limit_on_the_size_of_files_is_a_failure_of_one_line,
              a_closed_standard_output_is_a_failure_and_no_file_is_hit,
              a_closed_pipe_is_quiet, an_interrupt_ends_with_130_and_the_summary, NULL);

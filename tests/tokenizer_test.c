@@ -350,6 +350,28 @@ START_TEST(merges_of_another_type_are_refused)
 }
 END_TEST
 
+START_TEST(a_token_that_is_looked_for_in_text_has_256_bytes_at_most)
+{
+    char name[258];
+    for (size_t length = 256; length <= 257; length++)
+        for (int type = TOKEN_NORMAL; type <= TOKEN_BYTE; type++) {
+            struct error e;
+            struct gguf_writer w = gw_new();
+            memset(name, 'x', length);
+            name[length] = 0;
+            add_tokenizer(&w, (struct token[]){{name, type}}, 1, NULL, 0);
+            struct tokenizer *t = read_tokenizer(&w, &e);
+            bool looked_for = type == TOKEN_CONTROL || type == TOKEN_USER_DEFINED;
+            ck_assert_int_eq(t == NULL, looked_for && length == 257);
+            if (t == NULL)
+                ck_assert_msg(strstr(e.text, "tokenizer.ggml.tokens: token 256 of 257 "
+                                             "bytes, expected at most 256") != NULL,
+                              "%s", e.text);
+            tokenizer_free(t);
+        }
+}
+END_TEST
+
 START_TEST(a_byte_without_a_token_is_an_error_and_adds_nothing)
 {
     struct gguf_writer w = gw_new();
@@ -575,6 +597,7 @@ Suite *suite(void)
     add_case(s, "limits", any_bytes_come_back,
              bad_files_are_refused_with_file_key_and_value,
              merges_of_another_type_are_refused,
+             a_token_that_is_looked_for_in_text_has_256_bytes_at_most,
              a_byte_without_a_token_is_an_error_and_adds_nothing,
              a_vocabulary_of_151936_is_read_within_a_second,
              a_megabyte_of_any_text_takes_little_time_with_the_tales,
