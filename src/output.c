@@ -39,9 +39,11 @@ void output_open(struct output *o)
 //: output-flush
 static bool flush(struct output *o)
 {
-    if (o->state == OUTPUT_OPEN && (fflush(stdout) != 0 || ferror(stdout))) {
+    if (o->state == OUTPUT_OPEN && (ferror(stdout) || fflush(stdout) != 0)) {
         o->number = errno;
         o->state = errno == EPIPE ? OUTPUT_CLOSED : OUTPUT_FAILED;
+        if (errno == EINTR) // it waited for its reader, and the user for it
+            o->state = OUTPUT_CLOSED;
     }
     return o->state == OUTPUT_OPEN;
 }

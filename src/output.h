@@ -27,7 +27,7 @@ bool output_write(struct output *o, const void *bytes, size_t count);
 // Writes, but flushes only where the buffer is full.
 bool output_print(struct output *o, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-// Fails where something could not be written, but not for a closed pipe.
+// Fails where something could not be written, but not for a closed pipe or an interrupt.
 bool output_finish(struct output *o, struct error *e);
 
 #endif
