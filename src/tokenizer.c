@@ -104,7 +104,11 @@ static int compare_literals(const void *a, const void *b)
     return order != 0 ? order : (x.length > y.length) - (x.length < y.length);
 }
 
-static bool collect_literals(struct tokenizer *t, struct error *e)
+//: tokenizer-collect-literals
+// Each place of a text may be compared with a whole token, so their length is bounded.
+enum { LONGEST_LITERAL = 256 };
+
+static bool collect_literals(struct tokenizer *t, const struct gguf *g, struct error *e)
 {
     const struct vocabulary *v = &t->vocabulary;
     t->literals = malloc((size_t)v->count * sizeof *t->literals);
@@ -112,8 +116,16 @@ static bool collect_literals(struct tokenizer *t, struct error *e)
         return failed(e, "no memory for %d tokens", v->count);
     for (int id = 0; id < v->count; id++) {
         bool control = v->types[id] == TOKEN_CONTROL;
-        if ((control || v->types[id] == TOKEN_USER_DEFINED) && v->bytes[id].length > 0)
-            t->literals[t->n_literals++] = (struct literal){v->bytes[id], id, control};
+        size_t length = v->bytes[id].length;
+        if ((!control && v->types[id] != TOKEN_USER_DEFINED) || length == 0)
+            continue;
+        if (length > LONGEST_LITERAL)
+            return failed(e,
+                          "%s: tokenizer.ggml.tokens: token %d of %zu bytes, expected at "
+                          "most %d for one of type %d",
+                          file_path_shown(g->path), id, length, LONGEST_LITERAL,
+                          v->types[id]);
+        t->literals[t->n_literals++] = (struct literal){v->bytes[id], id, control};
     }
     qsort(t->literals, (size_t)t->n_literals, sizeof *t->literals, compare_literals);
     return true;
@@ -177,7 +189,7 @@ static bool load(struct tokenizer *t, const struct gguf *g, struct error *e)
     if (!expect(g, "tokenizer.ggml.model", "gpt2", e) ||
         !expect(g, "tokenizer.ggml.pre", "qwen2", e) ||
         !vocabulary_init(&t->vocabulary, g, e) || !read_merges(t, g, e) ||
-        !collect_literals(t, e) || !read_special(t, g, e))
+        !collect_literals(t, g, e) || !read_special(t, g, e))
         return false;
     for (int b = 0; b < 256; b++)
         t->byte_ids[b] = vocabulary_find_byte(&t->vocabulary, (unsigned char)b);
