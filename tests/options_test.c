@@ -136,6 +136,20 @@ START_TEST(what_is_wrong_is_named_as_it_was_written)
 }
 END_TEST
 
+START_TEST(a_long_value_leaves_room_for_what_was_expected)
+{
+    char text[3000];
+    memset(text, '9', sizeof text - 1);
+    text[sizeof text - 1] = 0;
+    REFUSED("expected a number from 0 to 1000", "generate", "m", "--temp", text);
+    REFUSED("expected a whole number below 2^64", "generate", "m", "--seed", text);
+    REFUSED("expected f16 or f32", "generate", "m", "--kv", text);
+    REFUSED("expected cpu or cuda", "generate", "m", "--backend", text);
+    REFUSED("expected qwen3-0.6b", "synth", "o", "--shape", text);
+    REFUSED("is no command", text, "m");
+}
+END_TEST
+
 START_TEST(help_needs_no_operands)
 {
     ck_assert(PARSE("--help") && o.help && o.command == COMMANDS);
@@ -151,6 +165,7 @@ Suite *suite(void)
              one_word_means_two_things_in_two_commands,
              every_command_takes_the_common_options, help_needs_no_operands, NULL);
     add_case(s, "limits", numbers_have_limits_that_are_told, seeds_have_64_bits,
-             lists_are_numbers_and_commas, what_is_wrong_is_named_as_it_was_written, NULL);
+             lists_are_numbers_and_commas, what_is_wrong_is_named_as_it_was_written,
+             a_long_value_leaves_room_for_what_was_expected, NULL);
     return s;
 }

@@ -42,6 +42,12 @@ START_TEST(a_text_without_end_is_refused)
     ck_assert(!read_file("/nowhere", &bytes, &count, &e));
     ck_assert_str_eq(e.text, "/nowhere: No such file or directory");
     free(bytes);
+    char path[3000]; // of a long one, the end
+    memset(path, '/', sizeof path - 1);
+    strcpy(path + sizeof path - 9, "/nowhere");
+    ck_assert(!read_file(path, &bytes, &count, &e));
+    ck_assert_ptr_nonnull(strstr(e.text, "/nowhere: No such file or directory"));
+    free(bytes);
 }
 END_TEST
 
