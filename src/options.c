@@ -121,7 +121,7 @@ static bool set_number(struct options *o, const struct row *r, const char *text,
     bool whole = r->kind != COUNT || value == floor(value);
     if (end == text || *end != 0 || errno != 0 || !whole ||
         !(value >= r->least && value <= r->most))
-        return failed(e, "--%s is '%s', expected %s from %g to %.0f", r->name, text,
+        return failed(e, "--%s is '%.60s', expected %s from %g to %.0f", r->name, text,
                       r->kind == COUNT ? "a whole number" : "a number", r->least, r->most);
     void *field = (char *)o + r->field;
     if (r->kind == COUNT)
@@ -138,7 +138,7 @@ static bool set_seed(struct options *o, const char *text, struct error *e)
     errno = 0;
     o->sampling.seed = strtoull(text, &end, 10);
     if (*text < '0' || *text > '9' || *end != 0 || errno != 0)
-        return failed(e, "--seed is '%s', expected a whole number below 2^64", text);
+        return failed(e, "--seed is '%.60s', expected a whole number below 2^64", text);
     return true;
 }
 
@@ -167,7 +167,7 @@ static bool set_cache(struct options *o, const char *text, struct error *e)
 {
     o->kv = strcmp(text, "f32") == 0 ? KV_F32 : KV_F16;
     if (strcmp(text, "f32") != 0 && strcmp(text, "f16") != 0)
-        return failed(e, "--kv is '%s', expected f16 or f32", text);
+        return failed(e, "--kv is '%.60s', expected f16 or f32", text);
     return true;
 }
 
@@ -255,11 +255,11 @@ static bool is_complete(const struct options *o, struct error *e)
         return failed(e, "%s takes -p or -f, not both", commands[o->command].name);
     if (o->backend != NULL && strcmp(o->backend, "cpu") != 0 &&
         strcmp(o->backend, "cuda") != 0)
-        return failed(e, "--backend is '%s', expected cpu or cuda", o->backend);
+        return failed(e, "--backend is '%.60s', expected cpu or cuda", o->backend);
     if (o->shape != NULL && synth_find(o->shape) == NULL)
-        return failed(e,
-                      "--shape is '%s', expected qwen3-0.6b, -1.7b, -4b, -8b, -14b or -32b",
-                      o->shape);
+        return failed(
+            e, "--shape is '%.60s', expected qwen3-0.6b, -1.7b, -4b, -8b, -14b or -32b",
+            o->shape);
     return true;
 }
 
@@ -287,7 +287,7 @@ static bool wrong_option(const char *written, const char *what, struct error *e)
         return failed(e, "--%s %s", rows[optopt - 256].name, what);
     if (optopt != 0)
         return failed(e, "-%c %s", optopt, what);
-    return failed(e, "%s %s", written, what);
+    return failed(e, "%.60s %s", written, what);
 }
 
 //: options-parse-words
@@ -332,7 +332,7 @@ bool options_parse(struct options *o, int argc, char **argv, struct error *e)
     if (strcmp(argv[1], "--version") == 0)
         return o->version = true;
     if (!find_command(argv[1], &o->command))
-        return failed(e, "'%s' is no command; see lanewise --help", argv[1]);
+        return failed(e, "'%.60s' is no command; see lanewise --help", argv[1]);
     return parse_rest(o, argc - 1, argv + 1, e);
 }
 

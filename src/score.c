@@ -130,7 +130,8 @@ static bool is_enough(const struct session *s, const struct ids *ids, struct err
     const char *file = s->options->file;
     int context = decoder_context(s->decoder);
     if (ids->count < 2)
-        return failed(e, "%s has %zu tokens, perplexity needs 2", file, ids->count);
+        return failed(e, "%s has %zu tokens, perplexity needs 2", file_path_shown(file),
+                      ids->count);
     return context >= 2 || failed(e, "the context is %d, perplexity needs 2", context);
 }
 

@@ -75,7 +75,7 @@ bool read_file(const char *path, char **bytes, size_t *count, struct error *e)
         f != NULL ? read_stream(f, bytes, count, e) : failed(e, "%s", strerror(errno));
     if (f != NULL && !standard)
         fclose(f);
-    return whole || failed_in(e, "%s", standard ? "standard input" : path);
+    return whole || failed_in(e, "%s", standard ? "standard input" : file_path_shown(path));
 }
 
 //: session-ids
@@ -179,8 +179,8 @@ static bool check_context(const struct session *s, struct error *e)
     int wanted = s->options->context, most = s->model.shape.context;
     if (wanted <= most)
         return true;
-    return failed(e, "--ctx is %d, but the context of %s is %d", wanted, s->file.path,
-                  most);
+    return failed(e, "--ctx is %d, but the context of %s is %d", wanted,
+                  file_path_shown(s->file.path), most);
 }
 
 static bool check_vocabulary(const struct session *s, struct error *e)
@@ -188,8 +188,8 @@ static bool check_vocabulary(const struct session *s, struct error *e)
     int tokens = tokenizer_count(s->tokenizer), rows = s->model.shape.vocabulary;
     if (tokens <= rows)
         return true;
-    return failed(e, "%s: %d tokens, but token_embd.weight has %d rows", s->file.path,
-                  tokens, rows);
+    return failed(e, "%s: %d tokens, but token_embd.weight has %d rows",
+                  file_path_shown(s->file.path), tokens, rows);
 }
 
 //: session-open

@@ -369,7 +369,8 @@ bool synth_write(const char *path, const struct synth_shape *shape, int layers,
 {
     struct writer w = {.file = fopen(path, "wb")};
     if (w.file == NULL)
-        return failed(e, "%s: cannot be written: %s", path, strerror(errno));
+        return failed(e, "%s: cannot be written: %s", file_path_shown(path),
+                      strerror(errno));
     if (layers <= 0)
         layers = shape->layers;
     w.tensors = calloc((size_t)layers * 11 + 3, sizeof *w.tensors);
@@ -378,6 +379,7 @@ bool synth_write(const char *path, const struct synth_shape *shape, int layers,
     if (fclose(w.file) != 0 && w.number == 0)
         w.number = errno;
     if (w.number != 0)
-        return failed(e, "%s: not written whole: %s", path, strerror(w.number));
+        return failed(e, "%s: not written whole: %s", file_path_shown(path),
+                      strerror(w.number));
     return made || failed(e, "%s: out of memory", path);
 }
