@@ -345,8 +345,8 @@ START_TEST(too_little_memory_is_told_with_the_context_that_would_fit)
 }
 END_TEST
 
-#if FAILING_MALLOC
 //: decoder-test-failing
+#if FAILING_MALLOC
 // A model, a backend and a decoder, one allocation of which fails; the file is open
 // already.
 static bool open_with_failure(long allocation, struct error *e)
