@@ -38,7 +38,8 @@ bool session_interrupted(void); // has SIGINT come since the program began?
 
 // The ids of the text that -p, -f or standard input gives.
 bool session_read_text(struct session *s, struct ids *ids, bool special, struct error *e);
-// All of a file ("-": standard input) in new memory; free() it.
+// All of a file ("-": standard input) of 256 MiB at most in new memory; free() it, even
+// after a failure.
 bool read_file(const char *path, char **bytes, size_t *count, struct error *e);
 // "1,2,3" to ids below limit; what names the list in an error.
 bool parse_ids(const char *text, const char *what, int limit, struct ids *ids,
