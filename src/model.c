@@ -19,16 +19,6 @@ enum {
     MOST_TOKENS = 1 << 24,
 };
 
-//: model-tensor-names
-static const char *const layer_names[LAYER_TENSORS] = {
-    [ATTN_NORM] = "attn_norm",     [ATTN_Q] = "attn_q",
-    [ATTN_K] = "attn_k",           [ATTN_V] = "attn_v",
-    [ATTN_Q_NORM] = "attn_q_norm", [ATTN_K_NORM] = "attn_k_norm",
-    [ATTN_OUTPUT] = "attn_output", [FFN_NORM] = "ffn_norm",
-    [FFN_GATE] = "ffn_gate",       [FFN_UP] = "ffn_up",
-    [FFN_DOWN] = "ffn_down",
-};
-
 //: model-number
 // A number of the architecture, 1..most.  absent: what a missing key means; 0: an error.
 static bool number(const struct gguf *g, const char *key, int most, int absent, int *value,
@@ -122,6 +112,15 @@ static bool read_shape(struct model *m, const struct gguf *g, struct error *e)
 }
 
 //: model-tensor
+static const char *const layer_names[LAYER_TENSORS] = {
+    [ATTN_NORM] = "attn_norm",     [ATTN_Q] = "attn_q",
+    [ATTN_K] = "attn_k",           [ATTN_V] = "attn_v",
+    [ATTN_Q_NORM] = "attn_q_norm", [ATTN_K_NORM] = "attn_k_norm",
+    [ATTN_OUTPUT] = "attn_output", [FFN_NORM] = "ffn_norm",
+    [FFN_GATE] = "ffn_gate",       [FFN_UP] = "ffn_up",
+    [FFN_DOWN] = "ffn_down",
+};
+
 // The extents as code has them, a row's length last.
 static void show_shape(char text[96], const struct gguf_tensor *t)
 {

@@ -33,11 +33,11 @@ enum layer_tensor {
     LAYER_TENSORS,
 };
 
-//: model-struct
 struct model_layer { // views into the file
     const struct gguf_tensor *tensors[LAYER_TENSORS];
 };
 
+//: model-struct
 struct model {
     struct model_shape shape;
     bool theta_is_default; // the file did not say; worth a warning
@@ -46,7 +46,6 @@ struct model {
     struct model_layer *layers;
 };
 
-//: model-functions
 // Reads the description; g must stay open.  Then every tensor's shape and type is as the
 // forward pass needs it.
 bool model_open(struct model *m, const struct gguf *g, struct error *e);
