@@ -39,7 +39,7 @@ static double time_run(struct decoder *d, int count, bool (*going)(void), struct
 {
     int token;
     bool good =
-        decoder_greedy_start(d, 1, count + 1, e) && decoder_greedy_next(d, &token, e);
+        decoder_greedy_start(d, 0, count + 1, e) && decoder_greedy_next(d, &token, e);
     double start = now();
     for (int i = 0; good && i < count; i++)
         good = go_on(going, e) && decoder_greedy_next(d, &token, e);

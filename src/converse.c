@@ -121,8 +121,9 @@ static bool reply(struct conversation *c, struct error *e)
     c->reply_bytes = 0;
     c->stream = (struct utf8_stream){0};
     bool good = chat_render(s->tokenizer, c->turns, c->n_turns, true, !s->options->no_think,
-                            &ids, e) &&
-                say(c, &ids, e);
+                            &ids, e) ||
+                failed_in(e, "%s", file_path_shown(s->options->model));
+    good = good && say(c, &ids, e);
     ids_free(&ids);
     if (!good)
         return false;

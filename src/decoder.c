@@ -205,16 +205,15 @@ static bool has_room(const struct decoder *d, enum kv_type kv, struct error *e)
     const double mib = 1 << 20;
     size_t room = backend_available(d->backend), fixed = bytes_in_all_cases(d->model);
     size_t each = bytes_a_position(&d->model->shape, kv);
-    size_t needed = fixed + (size_t)d->context * each;
-    if (needed <= room)
+    size_t most = room > fixed ? (room - fixed) / each : 0; // divided: no product can wrap
+    if ((size_t)d->context <= most)
         return true;
-    size_t most = room > fixed ? (room - fixed) / each : 0;
+    double needed = (double)fixed + (double)d->context * (double)each;
     char advice[64] = "no --ctx would fit";
     if (most > 0)
         snprintf(advice, sizeof advice, "--ctx %zu would fit", most);
     return failed(e, "a context of %d needs %.1f MiB on %s, but %.1f MiB are free: %s",
-                  d->context, (double)needed / mib, d->backend->device, (double)room / mib,
-                  advice);
+                  d->context, needed / mib, d->backend->device, (double)room / mib, advice);
 }
 
 //: decoder-new

@@ -62,7 +62,7 @@ bool generation_run(struct session *s, int last, int most, generation_sink *sink
     s->decode_seconds += seconds_now() - start;
     if (good && count < most && s->decoded_tokens - before == count)
         fprintf(stderr, "the context of %d tokens is full\n", decoder_context(s->decoder));
-    return good;
+    return good || failed_in(e, "%s", file_path_shown(s->options->model));
 }
 
 //: generation-write

@@ -85,7 +85,8 @@ static bool score_window(struct session *s, const int *ids, size_t count, size_t
             return false;
         double nats = surprise(logits, vocabulary, ids[i]);
         if (!isfinite(nats))
-            return failed(e, "the logits at position %zu are not finite", i - 1);
+            return failed(e, "%s: the logits at position %zu are not finite",
+                          file_path_shown(s->options->model), i - 1);
         a->count++;
         a->sum += nats;
         a->squares += nats * nats;

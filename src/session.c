@@ -111,7 +111,7 @@ bool session_read_text(struct session *s, struct ids *ids, bool special, struct 
     count = o->prompt ? strlen(o->prompt) : count;
     bool encoded = tokenizer_encode(s->tokenizer, text, count, special, ids, e);
     free(bytes);
-    return encoded;
+    return encoded || failed_in(e, "%s", file_path_shown(s->options->model));
 }
 
 //: session-open-text
