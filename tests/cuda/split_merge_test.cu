@@ -21,7 +21,7 @@ static merged_output merge_on_device(const host_partials &p, int heads, int spli
     const attention_partials view = {maxima.data, sums.data, numerators.data};
     split_merge_cuda(out.data, quantize ? blocks.data : nullptr, &view, heads, splits,
                      head_dim, nullptr);
-    ck_assert(numerators.read() == p.numerators);
+    ck_assert(numerators.read(SAME_IN_EVERY_ORDER) == p.numerators);
     merged_output result = {out.read(SAME_IN_EVERY_ORDER), {}};
     if (quantize)
         result.blocks = blocks.read(SAME_IN_EVERY_ORDER);

@@ -20,7 +20,7 @@ std::vector<float> glu(const std::vector<float> &gate, const std::vector<float> 
 {
     device_array<float> y(gate.size()), dg(gate), du(up);
     swiglu_cuda(y.data, nullptr, dg.data, du.data, static_cast<int>(gate.size()), nullptr);
-    return y.read();
+    return y.read(SAME_IN_EVERY_ORDER);
 }
 
 //: swiglu-bound
@@ -63,8 +63,8 @@ START_TEST(blocks_equal_the_quantizer_s_of_the_output_to_the_bit)
         device_array<block_q8_1> blocks(count);
         const std::vector<float> plain = glu(gate, up);
         swiglu_cuda(du.data, blocks.data, dg.data, du.data, n, nullptr); // onto up
-        const std::vector<float> y = du.read();
-        const std::vector<block_q8_1> got = blocks.read();
+        const std::vector<float> y = du.read(SAME_IN_EVERY_ORDER);
+        const std::vector<block_q8_1> got = blocks.read(SAME_IN_EVERY_ORDER);
         std::vector<block_q8_1> expected(count);
         q8_1_cpu(expected.data(), y.data(), n);
         ck_assert(y == plain);
