@@ -516,6 +516,24 @@ START_TEST(a_device_of_too_little_memory_is_told_with_both_numbers)
 }
 END_TEST
 
+//: backend-cuda-test-no-device
+START_TEST(no_device_and_an_older_one_are_refused_by_name)
+{
+    const struct backend_options options = {KV_F16, 1, false};
+    setenv("SIMT_CAPABILITY", "none", 1);
+    ck_assert(!backend_cuda_present(&e));
+    ck_assert_str_eq(e.text, "no CUDA device: no CUDA-capable device is detected");
+    ck_assert(backend_cuda_new(&options, &e) == NULL);
+    setenv("SIMT_CAPABILITY", "8.6", 1);
+    ck_assert(backend_cuda_new(&options, &e) == NULL);
+    ck_assert_str_eq(e.text, "NVIDIA GeForce RTX 4090 (emulated) has compute capability "
+                             "8.6, expected 8.9 or later");
+    setenv("SIMT_CAPABILITY", "12.0", 1);
+    ck_assert(backend_cuda_present(&e));
+    unsetenv("SIMT_CAPABILITY");
+}
+END_TEST
+
 START_TEST(a_cache_of_more_segments_than_the_kernel_counts_is_refused)
 {
     const kv_shape most = {KV_F16, 8, 1 << 24, 128}; // 8 * 2^24 * 256 bytes: 2^35 of keys
@@ -551,6 +569,7 @@ Suite *suite(void)
 #ifdef EMULATED
     tcase_add_test(limits, each_allocation_that_fails_is_told_and_leaves_nothing);
     tcase_add_test(limits, a_device_of_too_little_memory_is_told_with_both_numbers);
+    tcase_add_test(limits, no_device_and_an_older_one_are_refused_by_name);
     tcase_add_test(limits, a_cache_of_more_segments_than_the_kernel_counts_is_refused);
 #endif
     suite_add_tcase(s, core);

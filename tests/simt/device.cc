@@ -13,10 +13,16 @@ constexpr int SM_COUNT = 128, SM_THREADS = 1536, SM_REGISTERS = 65536, SM_BLOCKS
               SM_SHARED = 100 << 10, RESERVED_SHARED = 1 << 10, BLOCK_SHARED = 48 << 10,
               L2 = 72 << 20, BUS_BITS = 384, MEMORY_KHZ = 10501000, CORE_KHZ = 2520000;
 
+// "none" in SIMT_CAPABILITY is a machine without a device, "8.6" one with an older device.
+static const char *capability()
+{
+    const char *text = getenv("SIMT_CAPABILITY");
+    return text != nullptr ? text : "8.9";
+}
 cudaError_t cudaGetDeviceCount(int *count)
 {
-    *count = 1;
-    return cudaSuccess;
+    *count = strcmp(capability(), "none") == 0 ? 0 : 1;
+    return *count > 0 ? cudaSuccess : simt_fail(cudaErrorNoDevice);
 }
 cudaError_t cudaGetDevice(int *device)
 {
@@ -81,8 +87,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int device)
     p->sharedMemPerBlock = BLOCK_SHARED;
     p->sharedMemPerMultiprocessor = SM_SHARED;
     p->reservedSharedMemPerBlock = RESERVED_SHARED;
-    p->major = 8;
-    p->minor = 9;
+    sscanf(capability(), "%d.%d", &p->major, &p->minor);
     p->multiProcessorCount = SM_COUNT;
     p->warpSize = warpSize;
     p->maxThreadsPerBlock = int(SIMT_MAX_THREADS);

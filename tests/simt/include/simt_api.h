@@ -17,6 +17,7 @@ enum cudaError_t {
     cudaErrorMemoryAllocation = 2,
     cudaErrorInvalidConfiguration = 9,
     cudaErrorInvalidDeviceFunction = 98,
+    cudaErrorNoDevice = 100,
     cudaErrorInvalidDevice = 101,
     cudaErrorInvalidResourceHandle = 400,
     cudaErrorNotReady = 600,
@@ -45,7 +46,8 @@ using cudaGraph_t = struct CUgraph_st *;
 using cudaGraphExec_t = struct CUgraphExec_st *;
 
 //: simt-api-device
-// The emulated device is an RTX 4090 with as much memory as SIMT_MEMORY says, in bytes.
+// The emulated device is an RTX 4090 with as much memory as SIMT_MEMORY says, in bytes, and
+// the compute capability that SIMT_CAPABILITY says, 8.9 by default; "none": no device.
 struct cudaDeviceProp {
     char name[256];
     size_t totalGlobalMem, sharedMemPerBlock, sharedMemPerMultiprocessor,
