@@ -371,6 +371,12 @@ local function chosen(attributes)
   return rows, t, wanted, has
 end
 
+-- A column's name as people write it: tokens_s is tokens/s.
+local UNITS = { tokens_s = "tokens/s", gb_s = "GB/s", nmse = "NMSE" }
+local function heading(column)
+  return UNITS[column] or (column:gsub("_", " "))
+end
+
 function blocks.measured(cb, at)
   local rows, t, wanted, has = chosen(cb.attributes)
   if not rows then return wrong(at, ".measured", "%s", t) end
@@ -391,7 +397,7 @@ function blocks.measured(cb, at)
     for _, row in ipairs(rows) do
       numeric[c] = numeric[c] and (row[c]:match("^[-+]?[%d.,]+%s*%%?$") or row[c] == "") and true
     end
-    out[#out + 1] = cell("th", c:gsub("_", " "), numeric[c])
+    out[#out + 1] = cell("th", heading(c), numeric[c])
   end
   local html = { "<thead><tr>" .. table.concat(out) .. "</tr></thead><tbody>" }
   for _, row in ipairs(rows) do
